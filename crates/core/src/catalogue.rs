@@ -1,0 +1,299 @@
+//! An immutable snapshot of everything the gateway can offer, with every name looked up, never split.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::core_tools::CoreTool;
+use crate::definition::{PromptDefinition, ResourceDefinition, ToolDefinition};
+use crate::effect::Classified;
+use crate::exact::Digest;
+use crate::listing::Listing;
+use crate::names::{ExposedName, ServerName};
+use crate::rank::Index;
+use crate::server::ServerEntry;
+
+mod build;
+mod claims;
+mod naming;
+mod nearest;
+mod owners;
+
+use nearest::Sketch;
+use owners::Owners;
+
+/// How exposed names are made (spec 2.3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Naming {
+    /// `name_prefix`; empty gives `<server>_<tool>`.
+    pub prefix: String,
+    /// `limits.tool_name_length`, in characters.
+    pub max_length: usize,
+}
+
+/// Whether a server can be called now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Availability {
+    /// Its list is not known yet: it is starting, or starts with the first use.
+    Unlisted,
+    /// Connected and listed.
+    Ready,
+    /// Down; a last listing, if any, is kept.
+    Unavailable {
+        /// Why.
+        reason: String,
+    },
+    /// Switched off by its entry.
+    Suspended,
+    /// Stopped by `core_server_stop`.
+    Stopped,
+}
+
+/// One server of the snapshot.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Its entry in the catalogue file.
+    pub entry: Arc<ServerEntry>,
+    /// Its last listing; empty before the first.
+    pub listing: Arc<Listing>,
+    /// Whether it can be called now.
+    pub availability: Availability,
+}
+
+/// Where a tool comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Provider {
+    /// An upstream server; its tool name is the definition's.
+    Server(ServerName),
+    /// The gateway itself.
+    Core(CoreTool),
+}
+
+/// One tool of the snapshot.
+#[derive(Debug, Clone)]
+pub struct Tool {
+    /// The name callers use.
+    pub name: ExposedName,
+    /// Where it comes from.
+    pub provider: Provider,
+    /// The definition as published.
+    pub definition: Arc<ToolDefinition>,
+    /// What a call may do.
+    pub classified: Classified,
+    /// The definition as callers see it: `name` replaced, all else byte for byte.
+    pub rendered: Arc<str>,
+}
+
+/// One prompt of the snapshot.
+#[derive(Debug, Clone)]
+pub struct Prompt {
+    /// The name callers use.
+    pub name: ExposedName,
+    /// Its server.
+    pub server: ServerName,
+    /// The definition as published.
+    pub definition: Arc<PromptDefinition>,
+    /// The definition as callers see it.
+    pub rendered: Arc<str>,
+}
+
+/// One resource or resource template of the snapshot.
+#[derive(Debug, Clone)]
+pub struct Resource {
+    /// Its server.
+    pub server: ServerName,
+    /// The definition as published; URIs keep their form.
+    pub definition: Arc<ResourceDefinition>,
+}
+
+/// Something in the catalogue that a person should mend; the rest works (I12).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Finding {
+    /// The server it is about.
+    pub server: String,
+    /// The tool, prompt or resource it is about, when it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// What is wrong and what was done about it, in one sentence.
+    pub what: String,
+}
+
+/// Who publishes a URI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Owner {
+    /// One server.
+    One(ServerName),
+    /// Several; the caller must name one.
+    Many(Vec<ServerName>),
+    /// None that the catalogue knows.
+    Nobody,
+}
+
+/// What a snapshot is made of.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    /// The snapshot's number; a later snapshot has a higher one.
+    pub version: u64,
+    /// How exposed names are made.
+    pub naming: Naming,
+    /// The servers, in any order; the snapshot sorts them by name.
+    pub servers: Vec<Server>,
+}
+
+/// The snapshot.
+#[derive(Debug)]
+pub struct Catalogue {
+    version: u64,
+    servers: Vec<Server>,
+    tools: Vec<Tool>,
+    prompts: Vec<Prompt>,
+    resources: Vec<Resource>,
+    templates: Vec<Resource>,
+    findings: Vec<Finding>,
+    index: Index,
+    /// INVARIANT: one place per exposed name; `claims::settle` refuses names that two entries claim (I9).
+    tools_by_name: BTreeMap<ExposedName, usize>,
+    prompts_by_name: BTreeMap<ExposedName, usize>,
+    owners: Owners,
+    sketches: Vec<Sketch>,
+    pages: Vec<Arc<str>>,
+    tools_digest: Digest,
+    prompts_digest: Digest,
+    resources_digest: Digest,
+}
+
+/// How many elements one page of a list on the `direct` surface holds.
+pub const PAGE: usize = 1000;
+
+impl Catalogue {
+    /// Builds a snapshot: names made, collisions refused with both origins named, bad ones set aside.
+    ///
+    /// Order of tools: servers by name with their own tool order, then core tools.
+    #[must_use]
+    pub fn build(parts: Parts) -> Self {
+        build::build(parts)
+    }
+
+    /// The snapshot's number.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// A digest over all that callers see, so that an equal list is not announced as a change.
+    #[must_use]
+    pub fn tools_digest(&self) -> Digest {
+        self.tools_digest
+    }
+
+    /// As [`Catalogue::tools_digest`], over prompts.
+    #[must_use]
+    pub fn prompts_digest(&self) -> Digest {
+        self.prompts_digest
+    }
+
+    /// As [`Catalogue::tools_digest`], over resources and templates.
+    #[must_use]
+    pub fn resources_digest(&self) -> Digest {
+        self.resources_digest
+    }
+
+    /// The servers, sorted by name.
+    #[must_use]
+    pub fn servers(&self) -> &[Server] {
+        &self.servers
+    }
+
+    /// One server.
+    #[must_use]
+    pub fn server(&self, name: &str) -> Option<&Server> {
+        let place = self
+            .servers
+            .binary_search_by(|server| server.entry.name.as_str().cmp(name))
+            .ok()?;
+        self.servers.get(place)
+    }
+
+    /// All tools, in listing order.
+    #[must_use]
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    /// The tool that an exposed name maps to; cost does not grow with the catalogue.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.get(*self.tools_by_name.get(name)?)
+    }
+
+    /// All prompts, in listing order.
+    #[must_use]
+    pub fn prompts(&self) -> &[Prompt] {
+        &self.prompts
+    }
+
+    /// The prompt that an exposed name maps to.
+    #[must_use]
+    pub fn prompt(&self, name: &str) -> Option<&Prompt> {
+        self.prompts.get(*self.prompts_by_name.get(name)?)
+    }
+
+    /// All resources, in listing order.
+    #[must_use]
+    pub fn resources(&self) -> &[Resource] {
+        &self.resources
+    }
+
+    /// All resource templates, in listing order.
+    #[must_use]
+    pub fn templates(&self) -> &[Resource] {
+        &self.templates
+    }
+
+    /// Who publishes a URI: an exact resource, else a template that matches it, else the only
+    /// server that offers resources at all (servers answer for URIs that no list shows).
+    #[must_use]
+    pub fn owner(&self, uri: &str) -> Owner {
+        self.owners.of(uri)
+    }
+
+    /// The server of that name, when it is part of the snapshot and offers resources.
+    #[must_use]
+    pub fn resource_server(&self, name: &str) -> Option<&ServerName> {
+        self.owners.offering(name)
+    }
+
+    /// What a person should mend.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The search index; documents are places in [`Catalogue::tools`].
+    #[must_use]
+    pub fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// One page of `tools/list`, rendered once: a JSON array of at most [`PAGE`] definitions.
+    #[must_use]
+    pub fn tools_page(&self, page: usize) -> Option<&Arc<str>> {
+        self.pages.get(page)
+    }
+
+    /// At most `limit` exposed tool names near a name that was not found.
+    #[must_use]
+    pub fn nearest_tools(&self, name: &str, limit: usize) -> Vec<String> {
+        let names = self
+            .sketches
+            .iter()
+            .zip(&self.tools)
+            .map(|(sketch, tool)| (*sketch, tool.name.as_str()));
+        nearest::nearest(name, names, limit)
+    }
+}
+
+#[cfg(test)]
+mod tests;

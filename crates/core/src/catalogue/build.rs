@@ -1,0 +1,253 @@
+//! From servers and their listings to one snapshot; whatever is bad is named and left out (I12).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::claims::{self, Claim};
+use super::{
+    Availability, Catalogue, Finding, Naming, Owners, PAGE, Parts, Prompt, Provider, Resource, Server, Sketch, Tool,
+    naming,
+};
+use crate::core_tools::CoreTool;
+use crate::definition::{PromptDefinition, ToolDefinition};
+use crate::effect::{Classified, classify_tool};
+use crate::exact::Digest;
+use crate::names::{ExposedName, OriginalName, ServerName};
+use crate::rank::{Document, Index};
+
+/// A tool before its name is known to be its own.
+type ToolEntry = (ServerName, Arc<ToolDefinition>, Classified);
+/// A prompt before its name is known to be its own.
+type PromptEntry = (ServerName, Arc<PromptDefinition>);
+
+#[derive(Default)]
+struct Builder {
+    tools: Vec<Claim<ToolEntry>>,
+    prompts: Vec<Claim<PromptEntry>>,
+    resources: Vec<Resource>,
+    templates: Vec<Resource>,
+    offering: Vec<ServerName>,
+    findings: Vec<Finding>,
+}
+
+pub(super) fn build(parts: Parts) -> Catalogue {
+    let Parts {
+        version,
+        naming,
+        mut servers,
+    } = parts;
+    servers.sort_by(|left, right| left.entry.name.cmp(&right.entry.name));
+    let mut builder = Builder::default();
+    for server in servers.iter().filter(|server| contributes(&server.availability)) {
+        builder.add(&naming, server);
+    }
+    let Builder {
+        tools,
+        prompts,
+        resources,
+        templates,
+        offering,
+        mut findings,
+    } = builder;
+    let mut tools: Vec<Tool> = claims::settle(tools, &mut findings).into_iter().map(tool).collect();
+    tools.extend(CoreTool::ALL.iter().map(|core| core_tool(*core)));
+    let prompts: Vec<Prompt> = claims::settle(prompts, &mut findings).into_iter().map(prompt).collect();
+    findings.sort();
+    let pages = pages(&tools);
+    Catalogue {
+        version,
+        index: index(&servers, &tools),
+        tools_by_name: places(tools.iter().map(|tool| &tool.name)),
+        prompts_by_name: places(prompts.iter().map(|prompt| &prompt.name)),
+        owners: Owners::build(&resources, &templates, offering),
+        sketches: tools.iter().map(|tool| Sketch::of(tool.name.as_str())).collect(),
+        tools_digest: digest(pages.iter().map(|page| &**page)),
+        prompts_digest: digest(prompts.iter().map(|prompt| &*prompt.rendered)),
+        resources_digest: resources_digest(&resources, &templates),
+        pages,
+        servers,
+        tools,
+        prompts,
+        resources,
+        templates,
+        findings,
+    }
+}
+
+/// Whether what a server published last is part of the snapshot.
+fn contributes(availability: &Availability) -> bool {
+    match availability {
+        Availability::Unlisted | Availability::Ready | Availability::Unavailable { .. } => true,
+        Availability::Suspended | Availability::Stopped => false,
+    }
+}
+
+impl Builder {
+    fn add(&mut self, naming: &Naming, server: &Server) {
+        let (entry, listing) = (&server.entry, &server.listing);
+        for problem in &listing.problems {
+            self.find(server, &problem.name, format!("set aside: {}", problem.what));
+        }
+        let mut seen = BTreeSet::new();
+        for definition in &listing.tools {
+            if let Some((name, whole)) = self.name(naming, server, &definition.name, &mut seen) {
+                if let Some(why) = naming::reserved(name.as_str()) {
+                    let what = format!("set aside: its exposed name `{name}` {why}; give the server a `toolPrefix`");
+                    self.find(server, definition.name.as_str(), what);
+                    continue;
+                }
+                let classified = classify_tool(definition.annotations.as_ref(), entry.trust);
+                let tool = (entry.name.clone(), Arc::new(definition.clone()), classified);
+                self.tools.push(claim(name, whole, &entry.name, &definition.name, tool));
+            }
+        }
+        seen.clear();
+        for definition in &listing.prompts {
+            if let Some((name, whole)) = self.name(naming, server, &definition.name, &mut seen) {
+                let prompt = (entry.name.clone(), Arc::new(definition.clone()));
+                self.prompts
+                    .push(claim(name, whole, &entry.name, &definition.name, prompt));
+            }
+        }
+        let resource = |definition| Resource {
+            server: entry.name.clone(),
+            definition: Arc::new(definition),
+        };
+        self.resources.extend(listing.resources.iter().cloned().map(resource));
+        self.templates.extend(listing.templates.iter().cloned().map(resource));
+        if listing.capabilities.resources {
+            self.offering.push(entry.name.clone());
+        }
+    }
+
+    /// The exposed name and what it would be without an alias, for the first of its name in a listing.
+    fn name(
+        &mut self,
+        naming: &Naming,
+        server: &Server,
+        original: &OriginalName,
+        seen: &mut BTreeSet<OriginalName>,
+    ) -> Option<(ExposedName, String)> {
+        if !seen.insert(original.clone()) {
+            self.find(
+                server,
+                original.as_str(),
+                "listed more than once; the first one is served".to_owned(),
+            );
+            return None;
+        }
+        if naming::mixes_scripts(original.as_str()) {
+            let what = "set aside: its name mixes scripts whose letters look alike".to_owned();
+            self.find(server, original.as_str(), what);
+            return None;
+        }
+        let whole = naming::whole_of(naming, &server.entry, original.as_str());
+        Some((naming::exposed(naming, &server.entry, original.as_str(), &whole), whole))
+    }
+
+    fn find(&mut self, server: &Server, subject: &str, what: String) {
+        let server = server.entry.name.to_string();
+        self.findings.push(Finding {
+            server,
+            subject: Some(subject.to_owned()),
+            what,
+        });
+    }
+}
+
+fn claim<E>(name: ExposedName, whole: String, server: &ServerName, original: &OriginalName, entry: E) -> Claim<E> {
+    Claim {
+        name,
+        whole,
+        server: server.to_string(),
+        original: original.to_string(),
+        entry,
+    }
+}
+
+fn tool((name, (server, definition, classified)): (ExposedName, ToolEntry)) -> Tool {
+    let rendered = definition.renamed(name.as_str()).into();
+    Tool {
+        name,
+        provider: Provider::Server(server),
+        definition,
+        classified,
+        rendered,
+    }
+}
+
+fn core_tool(core: CoreTool) -> Tool {
+    let definition = Arc::new(core.definition());
+    Tool {
+        name: ExposedName::new(core.name()),
+        provider: Provider::Core(core),
+        classified: core.classified(),
+        rendered: definition.raw().into(),
+        definition,
+    }
+}
+
+fn prompt((name, (server, definition)): (ExposedName, PromptEntry)) -> Prompt {
+    let rendered = definition.renamed(name.as_str()).into();
+    Prompt {
+        name,
+        server,
+        definition,
+        rendered,
+    }
+}
+
+fn places<'n>(names: impl Iterator<Item = &'n ExposedName>) -> BTreeMap<ExposedName, usize> {
+    names.cloned().enumerate().map(|(place, name)| (name, place)).collect()
+}
+
+fn pages(tools: &[Tool]) -> Vec<Arc<str>> {
+    let page = |tools: &[Tool]| {
+        let rendered: Vec<&str> = tools.iter().map(|tool| &*tool.rendered).collect();
+        format!("[{}]", rendered.join(",")).into()
+    };
+    tools.chunks(PAGE).map(page).collect()
+}
+
+fn index(servers: &[Server], tools: &[Tool]) -> Index {
+    let labels: BTreeMap<&str, Vec<String>> = servers
+        .iter()
+        .map(|server| {
+            let labels = server.entry.labels.iter().map(|(key, value)| format!("{key}={value}"));
+            (server.entry.name.as_str(), labels.collect())
+        })
+        .collect();
+    let documents: Vec<Document<'_>> = tools.iter().map(|tool| document(tool, &labels)).collect();
+    Index::build(&documents)
+}
+
+fn document<'d>(tool: &'d Tool, labels: &'d BTreeMap<&str, Vec<String>>) -> Document<'d> {
+    Document {
+        name: tool.name.as_str(),
+        title: tool.definition.title.as_deref(),
+        description: &tool.definition.description,
+        parameters: &tool.definition.parameters,
+        labels: match &tool.provider {
+            Provider::Server(server) => labels.get(server.as_str()).map_or(&[], Vec::as_slice),
+            Provider::Core(_) => &[],
+        },
+    }
+}
+
+fn resources_digest(resources: &[Resource], templates: &[Resource]) -> Digest {
+    let texts = resources.iter().chain(templates).flat_map(|resource| {
+        // The server tells two equal definitions apart, and what it is called is seen in lists.
+        [resource.server.as_str(), resource.definition.raw()]
+    });
+    digest(texts)
+}
+
+/// Each text is followed by a byte that no text of JSON holds, so that borders count.
+fn digest<'t>(texts: impl Iterator<Item = &'t str>) -> Digest {
+    let mut bytes = Vec::new();
+    for text in texts {
+        bytes.extend_from_slice(text.as_bytes());
+        bytes.push(0);
+    }
+    Digest::of(&bytes)
+}

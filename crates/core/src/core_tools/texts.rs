@@ -1,0 +1,157 @@
+//! What the gateway publishes of its own tools: words, schemas and hints, as one table.
+
+use super::CoreTool;
+
+/// The published parts of one core tool; schemas are JSON texts.
+pub(super) struct Text {
+    pub(super) title: &'static str,
+    pub(super) description: &'static str,
+    pub(super) input: &'static str,
+    pub(super) output: &'static str,
+    pub(super) hints: &'static str,
+}
+
+/// It changes nothing.
+const READS: &str = r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
+/// It changes the state of one server and ends nothing.
+const STARTS: &str = r#"{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
+/// It ends connections, and calls that run on them.
+const STOPS: &str = r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}"#;
+/// As stopping, and a second time does it again.
+const RESTARTS: &str = r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false}"#;
+
+const NOTHING: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
+
+const SERVER: &str = concat!(
+    r#"{"type":"object","properties":{"server":{"type":"string","minLength":1,"#,
+    r#""description":"Name of the server, as core_server_list shows it."}},"#,
+    r#""required":["server"],"additionalProperties":false}"#
+);
+
+const LIMIT: &str = concat!(
+    r#"{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":200,"default":50,"#,
+    r#""description":"How many of the latest entries to return."}},"additionalProperties":false}"#
+);
+
+/// The members of one server, as the list and the single view show it.
+macro_rules! server_members {
+    () => {
+        concat!(
+            r#""name":{"type":"string"},"transport":{"type":"string","enum":["stdio","http","sse"]},"#,
+            r#""state":{"type":"string"},"reason":{"type":"string"},"#,
+            r#""tools":{"type":"integer","minimum":0},"resources":{"type":"integer","minimum":0},"#,
+            r#""prompts":{"type":"integer","minimum":0},"#,
+            r#""labels":{"type":"object","additionalProperties":{"type":"string"}},"#,
+            r#""description":{"type":"string"},"shared":{"type":"boolean"},"protocol":{"type":"string"}"#
+        )
+    };
+}
+
+macro_rules! server_required {
+    () => {
+        r#""required":["name","transport","state","tools","resources","prompts","shared"]"#
+    };
+}
+
+const SERVER_LIST: &str = concat!(
+    r#"{"type":"object","properties":{"servers":{"type":"array","items":{"type":"object","properties":{"#,
+    server_members!(),
+    "},",
+    server_required!(),
+    r#"}},"findings":{"type":"array","items":{"type":"object","properties":{"#,
+    r#""server":{"type":"string"},"subject":{"type":"string"},"what":{"type":"string"}},"#,
+    r#""required":["server","what"]}}},"required":["servers","findings"]}"#
+);
+
+const SERVER_VIEW: &str = concat!(
+    r#"{"type":"object","properties":{"#,
+    server_members!(),
+    "},",
+    server_required!(),
+    "}"
+);
+
+const STATUS: &str = concat!(
+    r#"{"type":"object","properties":{"name":{"type":"string"},"state":{"type":"string"},"#,
+    r#""reason":{"type":"string"},"connections":{"type":"integer","minimum":0},"#,
+    r#""last_error":{"type":"string"},"stderr":{"type":"array","items":{"type":"string"}}},"#,
+    r#""required":["name","state","connections","stderr"]}"#
+);
+
+const STATE: &str = concat!(
+    r#"{"type":"object","properties":{"name":{"type":"string"},"state":{"type":"string"}},"#,
+    r#""required":["name","state"]}"#
+);
+
+const CONFIGURATION: &str = concat!(
+    r#"{"type":"object","properties":{"hash":{"type":"string"},"configuration":{"type":"object"}},"#,
+    r#""required":["hash","configuration"]}"#
+);
+
+const EVENTS: &str = concat!(
+    r#"{"type":"object","properties":{"events":{"type":"array","items":{"type":"object"}}},"#,
+    r#""required":["events"]}"#
+);
+
+/// The texts of one core tool.
+pub(super) fn of(tool: CoreTool) -> Text {
+    match tool {
+        CoreTool::ServerList => text(
+            "List servers",
+            "List the upstream servers of this gateway: transport, state, how many tools, resources and \
+             prompts each offers, and what is wrong with their definitions.",
+            (NOTHING, SERVER_LIST, READS),
+        ),
+        CoreTool::ServerGet => text(
+            "Get a server",
+            "Show one upstream server in detail. Values that came from a secret are masked.",
+            (SERVER, SERVER_VIEW, READS),
+        ),
+        CoreTool::ServerStatus => text(
+            "Server status",
+            "Show whether one upstream server runs, its open connections, its last error and the end of \
+             its error output.",
+            (SERVER, STATUS, READS),
+        ),
+        CoreTool::ServerStart => text(
+            "Start a server",
+            "Start an upstream server that is stopped or has not started yet.",
+            (SERVER, STATE, STARTS),
+        ),
+        CoreTool::ServerStop => text(
+            "Stop a server",
+            "Stop an upstream server. Its connections are closed and its tools are no longer offered \
+             until it is started again.",
+            (SERVER, STATE, STOPS),
+        ),
+        CoreTool::ServerRestart => text(
+            "Restart a server",
+            "Restart an upstream server. Its connections are closed and its tools are listed anew.",
+            (SERVER, STATE, RESTARTS),
+        ),
+        CoreTool::ConfigGet => text(
+            "Get the configuration",
+            "Show the configuration that is in force and its hash. Secrets are masked.",
+            (NOTHING, CONFIGURATION, READS),
+        ),
+        CoreTool::Events => text(
+            "Recent events",
+            "Show the latest entries of the trail: what was asked, what was decided and what became of it.",
+            (LIMIT, EVENTS, READS),
+        ),
+    }
+}
+
+fn text(
+    title: &'static str,
+    description: &'static str,
+    (input, output, hints): (&'static str, &'static str, &'static str),
+) -> Text {
+    Text {
+        title,
+        description,
+        input,
+        output,
+        hints,
+    }
+}

@@ -1,0 +1,53 @@
+//! Denial as a value: a stable code, a sentence for the caller, and the way out.
+
+use serde::Serialize;
+
+/// A stable code; each has a page in `docs/codes/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// No tool of that name that this caller may know of.
+    ToolNotFound,
+    /// No prompt of that name that this caller may know of.
+    PromptNotFound,
+    /// No resource of that URI that this caller may know of.
+    ResourceNotFound,
+    /// Several servers publish that URI.
+    ResourceAmbiguous,
+    /// The arguments are not a JSON object that has exactly one reading.
+    BadArguments,
+}
+
+impl Code {
+    /// Every code, for the test that compares them with their pages.
+    pub const ALL: &[Self] = &[
+        Self::ToolNotFound,
+        Self::PromptNotFound,
+        Self::ResourceNotFound,
+        Self::ResourceAmbiguous,
+        Self::BadArguments,
+    ];
+
+    /// The code as text.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ToolNotFound => "tool_not_found",
+            Self::PromptNotFound => "prompt_not_found",
+            Self::ResourceNotFound => "resource_not_found",
+            Self::ResourceAmbiguous => "resource_ambiguous",
+            Self::BadArguments => "bad_arguments",
+        }
+    }
+}
+
+/// A refusal: it never holds more than its caller may know (I3).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The stable code.
+    pub code: Code,
+    /// What is refused and why, in one sentence.
+    pub sentence: String,
+    /// Names the caller may see that are near what was asked for.
+    pub nearest: Vec<String>,
+}
