@@ -1,0 +1,345 @@
+//! One strict pass over a JSON text: it has exactly one reading, or the place where it has not.
+
+use std::borrow::Cow;
+
+/// How many arrays and objects may stand inside each other.
+pub(crate) const MAX_DEPTH: usize = 128;
+
+/// Objects with at most this many members are compared pair by pair; larger ones are sorted,
+/// so that a hostile object costs n log n and not n².
+const PAIRWISE: usize = 8;
+
+/// Why a text has no single reading. Positions are byte offsets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Error {
+    /// Not JSON.
+    #[error("not valid JSON at byte {at}: {what}")]
+    Syntax {
+        /// Where.
+        at: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// Two members of one object have one name.
+    #[error("duplicate key `{0}`")]
+    DuplicateKey(String),
+    /// A string holds half of a surrogate pair.
+    #[error("lone surrogate in a string at byte {at}")]
+    LoneSurrogate {
+        /// Where.
+        at: usize,
+    },
+    /// Deeper than [`MAX_DEPTH`].
+    #[error("nested deeper than {MAX_DEPTH} levels")]
+    TooDeep,
+}
+
+/// Checks one JSON value with nothing but blanks around it.
+///
+/// # Errors
+/// [`Error`], the first in reading order; duplicate keys when their object ends.
+pub(crate) fn check(text: &str) -> Result<(), Error> {
+    let mut scanner = Scanner {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+        depth: 0,
+        keys: Vec::new(),
+    };
+    scanner.value()?;
+    scanner.blanks();
+    match scanner.peek() {
+        None => Ok(()),
+        Some(_) => Err(scanner.syntax("text after the value")),
+    }
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    depth: usize,
+    /// Keys of all open objects, the innermost last: one allocation for a whole text.
+    keys: Vec<Cow<'a, str>>,
+}
+
+impl<'a> Scanner<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn syntax(&self, what: &'static str) -> Error {
+        Error::Syntax { at: self.at, what }
+    }
+
+    fn blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn value(&mut self) -> Result<(), Error> {
+        self.blanks();
+        match self.peek() {
+            Some(b'{') => self.nested(Self::object),
+            Some(b'[') => self.nested(Self::array),
+            Some(b'"') => self.string().map(|_| ()),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.word(b"true"),
+            Some(b'f') => self.word(b"false"),
+            Some(b'n') => self.word(b"null"),
+            Some(_) => Err(self.syntax("expected a value")),
+            None => Err(self.syntax("the text ends where a value should be")),
+        }
+    }
+
+    fn nested(&mut self, inner: fn(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
+        if self.depth == MAX_DEPTH {
+            return Err(Error::TooDeep);
+        }
+        self.depth += 1;
+        self.at += 1;
+        inner(self)?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn word(&mut self, word: &[u8]) -> Result<(), Error> {
+        if self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(word)) {
+            self.at += word.len();
+            Ok(())
+        } else {
+            Err(self.syntax("expected a value"))
+        }
+    }
+
+    fn array(&mut self) -> Result<(), Error> {
+        self.blanks();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            self.value()?;
+            self.blanks();
+            match self.next() {
+                Some(b',') => {}
+                Some(b']') => return Ok(()),
+                Some(_) | None => {
+                    self.at = self.at.saturating_sub(1);
+                    return Err(self.syntax("expected `,` or `]`"));
+                }
+            }
+        }
+    }
+
+    fn object(&mut self) -> Result<(), Error> {
+        let first = self.keys.len();
+        self.blanks();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            self.key()?;
+            self.value()?;
+            self.blanks();
+            match self.next() {
+                Some(b',') => {}
+                Some(b'}') => break,
+                Some(_) | None => {
+                    self.at = self.at.saturating_sub(1);
+                    return Err(self.syntax("expected `,` or `}`"));
+                }
+            }
+        }
+        let own = self.keys.get_mut(first..).unwrap_or_default();
+        if let Some(key) = duplicate(own) {
+            return Err(Error::DuplicateKey(key.to_owned()));
+        }
+        self.keys.truncate(first);
+        Ok(())
+    }
+
+    fn key(&mut self) -> Result<(), Error> {
+        self.blanks();
+        if self.peek() != Some(b'"') {
+            return Err(self.syntax("expected a member name in double quotes"));
+        }
+        let start = self.at;
+        let escaped = self.string()?;
+        let token = self.text.get(start..self.at).unwrap_or_default();
+        self.keys.push(name_of(token, escaped));
+        self.blanks();
+        if self.peek() != Some(b':') {
+            return Err(self.syntax("expected `:`"));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Passes a string; true when it holds escapes.
+    fn string(&mut self) -> Result<bool, Error> {
+        self.at += 1;
+        let mut escaped = false;
+        loop {
+            self.at += plain(self.bytes.get(self.at..).unwrap_or_default());
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(escaped);
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                Some(_) => return Err(self.syntax("control character in a string")),
+                None => return Err(self.syntax("the text ends inside a string")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), Error> {
+        let start = self.at;
+        self.at += 1;
+        match self.next() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(()),
+            Some(b'u') => match self.hex4()? {
+                0xD800..=0xDBFF => {
+                    let second = self.bytes.get(self.at..self.at + 2) == Some(b"\\u");
+                    if !second {
+                        return Err(Error::LoneSurrogate { at: start });
+                    }
+                    self.at += 2;
+                    match self.hex4()? {
+                        0xDC00..=0xDFFF => Ok(()),
+                        _ => Err(Error::LoneSurrogate { at: start }),
+                    }
+                }
+                0xDC00..=0xDFFF => Err(Error::LoneSurrogate { at: start }),
+                _ => Ok(()),
+            },
+            Some(_) | None => {
+                self.at = start;
+                Err(self.syntax("unknown escape in a string"))
+            }
+        }
+    }
+
+    fn hex4(&mut self) -> Result<u32, Error> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let digit = self.peek().and_then(|byte| char::from(byte).to_digit(16));
+            let Some(digit) = digit else {
+                return Err(self.syntax("expected four hex digits"));
+            };
+            code = code * 16 + digit;
+            self.at += 1;
+        }
+        Ok(code)
+    }
+
+    fn number(&mut self) -> Result<(), Error> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.digits(),
+            _ => return Err(self.syntax("expected a digit")),
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.some_digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.some_digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) {
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+    }
+
+    fn some_digits(&mut self) -> Result<(), Error> {
+        let start = self.at;
+        self.digits();
+        if self.at == start {
+            Err(self.syntax("expected a digit"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The name that a checked string token stands for.
+fn name_of(token: &str, escaped: bool) -> Cow<'_, str> {
+    if escaped {
+        // The token was checked before, so that decoding it succeeds.
+        Cow::Owned(serde_json::from_str(token).unwrap_or_default())
+    } else {
+        Cow::Borrowed(token.get(1..token.len().saturating_sub(1)).unwrap_or_default())
+    }
+}
+
+/// A name that stands twice; may reorder the names.
+fn duplicate<'k>(keys: &'k mut [Cow<'_, str>]) -> Option<&'k str> {
+    if keys.len() <= PAIRWISE {
+        let keys = &*keys;
+        return keys
+            .iter()
+            .enumerate()
+            .find(|(index, key)| keys.iter().take(*index).any(|earlier| earlier == *key))
+            .map(|(_, key)| key.as_ref());
+    }
+    keys.sort_unstable();
+    let keys = &*keys;
+    keys.iter()
+        .zip(keys.iter().skip(1))
+        .find(|(one, next)| one == next)
+        .map(|(key, _)| key.as_ref())
+}
+
+/// How many bytes at the start are neither a quote, a backslash nor a control character.
+fn plain(bytes: &[u8]) -> usize {
+    let (words, _) = bytes.as_chunks::<8>();
+    let skipped = words
+        .iter()
+        .take_while(|word| is_plain(u64::from_ne_bytes(**word)))
+        .count()
+        * 8;
+    let rest = bytes.get(skipped..).unwrap_or_default();
+    skipped
+        + rest
+            .iter()
+            .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))
+            .unwrap_or(rest.len())
+}
+
+/// Whether none of eight bytes ends a run of plain string bytes (the zero-byte test of
+/// "Bit Twiddling Hacks"; it may say no for a plain word, never yes for another).
+fn is_plain(word: u64) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    let quote = word ^ (ONES * 0x22);
+    let backslash = word ^ (ONES * 0x5C);
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    let found = (quote.wrapping_sub(ONES) & !quote) | (backslash.wrapping_sub(ONES) & !backslash) | control;
+    found & HIGH == 0
+}
+
+#[cfg(test)]
+mod tests;
