@@ -1,0 +1,125 @@
+//! The snapshot as JSON with every secret masked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_core::effect::AnnotationTrust;
+use countersign_core::secret::Secret;
+use countersign_core::server::{EnvMode, ServerEntry, Sharing, Start, Transport};
+use serde_json::{Map, Value, json};
+
+use crate::gateway::{Gateway, Store};
+
+/// What a person may see of the snapshot. `hidden` are the paths of the gateway's keys that came from references.
+pub(crate) fn view(gateway: &Gateway, servers: &[Arc<ServerEntry>], hidden: &BTreeSet<String>) -> Value {
+    let servers: Map<String, Value> = servers
+        .iter()
+        .map(|entry| (entry.name.as_str().to_owned(), server(entry)))
+        .collect();
+    json!({"gateway": gateway_view(gateway, hidden), "servers": servers})
+}
+
+fn gateway_view(gateway: &Gateway, hidden: &BTreeSet<String>) -> Value {
+    let masked = |path: &str, value: Value| mask(hidden, path, value);
+    let limits = &gateway.limits;
+    let store = match &gateway.store {
+        Store::Memory => json!({"type": "memory"}),
+        Store::Sqlite { path } => {
+            json!({"type": "sqlite", "path": masked("store.path", json!(path.display().to_string()))})
+        }
+    };
+    json!({
+        "listen": masked("listen", json!(gateway.listen.to_string())),
+        "public_url": masked("public_url", json!(gateway.public_url)),
+        "metrics": {"listen": masked("metrics.listen", json!(gateway.metrics_listen.map(|address| address.to_string())))},
+        "surface": gateway.surfaces,
+        "name_prefix": masked("name_prefix", json!(gateway.name_prefix)),
+        "limits": {
+            "request_bytes": limits.request_bytes,
+            "response_bytes": limits.response_bytes,
+            "sessions": limits.sessions,
+            "sessions_per_principal": limits.sessions_per_principal,
+            "parked_per_principal": limits.parked_per_principal,
+            "tool_name_length": limits.tool_name_length,
+            "call_timeout": duration(limits.call_timeout),
+            "connect_timeout": duration(limits.connect_timeout),
+        },
+        "store": store,
+        "allowed_hosts": masked("allowed_hosts", json!(gateway.allowed_hosts)),
+        "allowed_origins": masked("allowed_origins", json!(gateway.allowed_origins)),
+    })
+}
+
+/// A list counts as hidden when any of its items came from a reference.
+fn mask(hidden: &BTreeSet<String>, path: &str, value: Value) -> Value {
+    let item = format!("{path}[");
+    let is_hidden = hidden.iter().any(|hidden| hidden == path || hidden.starts_with(&item));
+    if is_hidden { json!("[secret]") } else { value }
+}
+
+fn server(entry: &ServerEntry) -> Value {
+    let access: Vec<Value> = entry
+        .access
+        .iter()
+        .map(|rule| json!({"class": rule.class, "tools": rule.tools}))
+        .collect();
+    let mut shown = json!({
+        "labels": entry.labels,
+        "toolPrefix": entry.tool_prefix,
+        "description": entry.description,
+        "timeout": entry.timeout.map(duration),
+        "autoStart": matches!(entry.start, Start::Boot),
+        "suspended": matches!(entry.start, Start::Suspended),
+        "trustAnnotations": matches!(entry.trust, AnnotationTrust::Trusted),
+        "shared": matches!(entry.sharing, Sharing::Shared),
+        "access": access,
+    });
+    let transport = transport(&entry.transport);
+    if let (Value::Object(shown), Value::Object(transport)) = (&mut shown, transport) {
+        shown.extend(transport);
+        shown.retain(|_, value| !value.is_null());
+    }
+    shown
+}
+
+fn transport(transport: &Transport) -> Value {
+    match transport {
+        Transport::Stdio {
+            command,
+            args,
+            env,
+            env_mode,
+            env_passthrough,
+            cwd,
+        } => json!({
+            "type": "stdio",
+            "command": command.shown(),
+            "args": args.iter().map(Secret::shown).collect::<Vec<_>>(),
+            "env": secrets(env),
+            "envMode": match env_mode {
+                EnvMode::Clean => "clean",
+                EnvMode::Inherit => "inherit",
+            },
+            "envPassthrough": env_passthrough,
+            "cwd": cwd.as_ref().map(Secret::shown),
+        }),
+        Transport::Http { url, headers } => json!({"type": "http", "url": url.shown(), "headers": secrets(headers)}),
+        Transport::Sse { url, headers } => json!({"type": "sse", "url": url.shown(), "headers": secrets(headers)}),
+    }
+}
+
+fn secrets(values: &BTreeMap<String, Secret>) -> Map<String, Value> {
+    values
+        .iter()
+        .map(|(name, value)| (name.clone(), Value::from(value.shown())))
+        .collect()
+}
+
+fn duration(duration: Duration) -> String {
+    if duration.subsec_millis() == 0 {
+        format!("{}s", duration.as_secs())
+    } else {
+        format!("{}ms", duration.as_millis())
+    }
+}
