@@ -1,0 +1,324 @@
+//! A ledger in one SQLite file, written by one thread that commits in groups.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use countersign_core::outcome::Fate;
+use rusqlite::{Connection, params};
+use tokio::sync::oneshot;
+
+use crate::entry::Entry;
+use crate::schema::{self, Run};
+use crate::{Durability, Error};
+
+/// How long queued entries may wait for company before they are written.
+const GATHER: Duration = Duration::from_millis(20);
+/// How many entries one transaction takes at most.
+const GROUP: usize = 2_000;
+/// How far the writer may fall behind before calls are refused.
+const BACKLOG: usize = 65_536;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Sqlite {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    // `None` after `close`. Sending takes no longer than a push, so the lock is never held for long.
+    jobs: Mutex<Option<Sender<Job>>>,
+    queued: Arc<AtomicUsize>,
+    calls: AtomicI64,
+    writer: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+type Done = oneshot::Sender<Result<(), Error>>;
+
+#[derive(Debug)]
+enum Job {
+    Intent {
+        call: i64,
+        entry: Box<Entry>,
+        done: Option<Done>,
+    },
+    Note {
+        entry: Box<Entry>,
+    },
+    End {
+        call: i64,
+        fate: Fate,
+        duration_ms: Option<i64>,
+    },
+    Recent {
+        limit: usize,
+        done: oneshot::Sender<Result<Vec<Entry>, Error>>,
+    },
+    Probe {
+        done: Done,
+    },
+}
+
+impl Sqlite {
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let (connection, run) = schema::open(path)?;
+        let (jobs, inbox) = channel();
+        let queued = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&queued);
+        let writer = std::thread::Builder::new()
+            .name("ledger".to_owned())
+            .spawn(move || {
+                Writer {
+                    connection,
+                    run,
+                    queued: counter,
+                }
+                .work(&inbox)
+            })
+            .map_err(|source| Error::Lock {
+                path: path.display().to_string(),
+                source,
+            })?;
+        let shared = Shared {
+            jobs: Mutex::new(Some(jobs)),
+            queued,
+            calls: AtomicI64::new(0),
+            writer: Mutex::new(Some(writer)),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    pub(crate) async fn intent(&self, entry: Entry, durability: Durability) -> Result<i64, Error> {
+        let call = self.shared.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        let entry = Box::new(entry);
+        match durability {
+            Durability::Queued => self.send(Job::Intent {
+                call,
+                entry,
+                done: None,
+            })?,
+            Durability::Durable => {
+                let (done, written) = oneshot::channel();
+                self.send(Job::Intent {
+                    call,
+                    entry,
+                    done: Some(done),
+                })?;
+                written.await.unwrap_or(Err(Error::Closed))?;
+            }
+        }
+        Ok(call)
+    }
+
+    pub(crate) fn note(&self, entry: Entry) -> Result<(), Error> {
+        self.send(Job::Note { entry: Box::new(entry) })
+    }
+
+    pub(crate) fn end(&self, call: i64, fate: Fate, duration_ms: Option<i64>) -> Result<(), Error> {
+        self.send(Job::End {
+            call,
+            fate,
+            duration_ms,
+        })
+    }
+
+    pub(crate) async fn recent(&self, limit: usize) -> Result<Vec<Entry>, Error> {
+        let (done, read) = oneshot::channel();
+        self.send(Job::Recent { limit, done })?;
+        read.await.unwrap_or(Err(Error::Closed))
+    }
+
+    pub(crate) async fn writable(&self) -> Result<(), Error> {
+        let (done, written) = oneshot::channel();
+        self.send(Job::Probe { done })?;
+        written.await.unwrap_or(Err(Error::Closed))
+    }
+
+    pub(crate) async fn close(&self) {
+        drop(self.shared.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let writer = self.shared.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
+            let joined = tokio::task::spawn_blocking(move || writer.join()).await;
+            if !matches!(joined, Ok(Ok(()))) {
+                tracing::error!("the ledger's writer ended badly");
+            }
+        }
+    }
+
+    fn send(&self, job: Job) -> Result<(), Error> {
+        let behind = self.shared.queued.load(Ordering::Relaxed);
+        if behind >= BACKLOG {
+            return Err(Error::Behind(behind));
+        }
+        let jobs = self.shared.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = jobs.as_ref().ok_or(Error::Closed)?;
+        self.shared.queued.fetch_add(1, Ordering::Relaxed);
+        sender.send(job).or(Err(Error::Closed))
+    }
+}
+
+/// The thread that owns the connection.
+struct Writer {
+    connection: Connection,
+    run: Run,
+    queued: Arc<AtomicUsize>,
+}
+
+impl Writer {
+    fn work(mut self, inbox: &Receiver<Job>) {
+        while let Ok(first) = inbox.recv() {
+            let group = gather(first, inbox);
+            let size = group.len();
+            self.commit(group);
+            self.queued.fetch_sub(size, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes a group in one transaction. Whoever waits is told after the commit; a group that cannot
+    /// be written fails for all who wait, so that no mutating call goes on without its record.
+    fn commit(&mut self, group: Vec<Job>) {
+        let durable = group.iter().any(Job::is_waited_for);
+        let mut waiting: Vec<Done> = Vec::new();
+        let mut reads = Vec::new();
+        let written = self.write(group, durable, &mut waiting, &mut reads).map_err(Arc::new);
+        if let Err(error) = &written {
+            tracing::error!(%error, "the ledger cannot be written");
+        }
+        for done in waiting {
+            // A caller that is gone no longer needs to know.
+            drop(done.send(written.clone().map_err(Error::Write)));
+        }
+        for (limit, done) in reads {
+            let entries = read_recent(&self.connection, limit).map_err(|error| Error::Write(Arc::new(error)));
+            drop(done.send(entries));
+        }
+    }
+
+    fn write(
+        &mut self,
+        group: Vec<Job>,
+        durable: bool,
+        waiting: &mut Vec<Done>,
+        reads: &mut Vec<(usize, oneshot::Sender<Result<Vec<Entry>, Error>>)>,
+    ) -> rusqlite::Result<()> {
+        // WAL with NORMAL never corrupts; it may lose the last queued entries with the power, which
+        // is what "queued" means. What somebody waits for is synced.
+        self.connection
+            .pragma_update(None, "synchronous", if durable { "FULL" } else { "NORMAL" })?;
+        let mut failure = None;
+        let transaction = self.connection.transaction()?;
+        for job in group {
+            let step = match job {
+                Job::Intent { call, entry, done } => {
+                    waiting.extend(done);
+                    insert(&transaction, &self.run.id, Some(call), &entry)
+                }
+                Job::Note { entry } => insert(&transaction, &self.run.id, None, &entry),
+                Job::End {
+                    call,
+                    fate,
+                    duration_ms,
+                } => end(&transaction, &self.run.id, call, fate, duration_ms),
+                Job::Probe { done } => {
+                    waiting.push(done);
+                    probe(&transaction)
+                }
+                Job::Recent { limit, done } => {
+                    reads.push((limit, done));
+                    Ok(())
+                }
+            };
+            // Go on collecting those who wait, so that each of them is told.
+            failure = failure.or(step.err());
+        }
+        match failure {
+            Some(error) => Err(error),
+            None => transaction.commit(),
+        }
+    }
+}
+
+impl Job {
+    fn is_waited_for(&self) -> bool {
+        match self {
+            Self::Intent { done, .. } => done.is_some(),
+            Self::Probe { .. } | Self::Recent { .. } => true,
+            Self::Note { .. } | Self::End { .. } => false,
+        }
+    }
+}
+
+/// Takes what is there; while nobody waits, stays a moment for more.
+fn gather(first: Job, inbox: &Receiver<Job>) -> Vec<Job> {
+    let mut urgent = first.is_waited_for();
+    let mut group = vec![first];
+    while group.len() < GROUP {
+        let next = if urgent {
+            inbox.try_recv().or(Err(RecvTimeoutError::Timeout))
+        } else {
+            inbox.recv_timeout(GATHER)
+        };
+        let Ok(job) = next else { break };
+        urgent = urgent || job.is_waited_for();
+        group.push(job);
+    }
+    group
+}
+
+fn insert(connection: &Connection, run: &str, call: Option<i64>, entry: &Entry) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO trail (run, call, at, principal, kind, origin, method, server, subject, effect, args_sha256, reason)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        )?
+        .execute(params![
+            run, call, entry.at.0, entry.principal, entry.kind, entry.origin, entry.method, entry.server, entry.subject,
+            entry.effect, entry.args_sha256, entry.reason
+        ])
+        .map(drop)
+}
+
+fn end(connection: &Connection, run: &str, call: i64, fate: Fate, duration_ms: Option<i64>) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE trail SET fate = ?3, duration_ms = ?4 WHERE run = ?1 AND call = ?2 AND fate IS NULL")?
+        .execute(params![run, call, fate.word(), duration_ms])
+        .map(drop)
+}
+
+fn probe(connection: &Connection) -> rusqlite::Result<()> {
+    connection
+        .execute(
+            "INSERT INTO probe (id, at) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET at = at + 1",
+            [],
+        )
+        .map(drop)
+}
+
+fn read_recent(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<Entry>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, at, principal, kind, origin, method, server, subject, effect, args_sha256, reason, fate, duration_ms
+         FROM trail ORDER BY seq DESC LIMIT ?1",
+    )?;
+    let rows = statement.query_map(params![i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+        Ok(Entry {
+            seq: row.get(0)?,
+            at: countersign_core::time::Millis(row.get(1)?),
+            principal: row.get(2)?,
+            kind: row.get(3)?,
+            origin: row.get(4)?,
+            method: row.get(5)?,
+            server: row.get(6)?,
+            subject: row.get(7)?,
+            effect: row.get(8)?,
+            args_sha256: row.get(9)?,
+            reason: row.get(10)?,
+            fate: row.get(11)?,
+            duration_ms: row.get(12)?,
+        })
+    })?;
+    rows.collect()
+}
