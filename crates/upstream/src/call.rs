@@ -1,0 +1,163 @@
+//! The one call: takes a record by value, sends it once, and says honestly what became of it (I1, I5).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_core::admit::{ExactCall, Operation, Target};
+use countersign_core::effect::Effect;
+use countersign_store::{Receipt, Recorded};
+use countersign_wire::param_headers;
+use countersign_wire::version::Version;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use crate::connection::{Connection, Failure, Flight, Outgoing, shown};
+use crate::passage::Passage;
+use crate::pending::{Back, Delivered};
+use crate::pool::Pool;
+use crate::{Answer, Error, params};
+
+/// A call that shows signs of life may take this many times its timeout.
+const CEILING: u32 = 10;
+
+/// Makes exactly the recorded call.
+pub(crate) async fn send(pool: &Pool, recorded: Recorded, passage: &Passage) -> (Answer, Receipt) {
+    let (call, receipt) = recorded.into_parts();
+    (run(pool, &call, passage).await, receipt)
+}
+
+async fn run(pool: &Pool, call: &ExactCall, passage: &Passage) -> Answer {
+    let Target::Server(name) = call.target() else {
+        return Answer::NotSent(Error::Unknown("gateway".to_owned()));
+    };
+    // INVARIANT: a call whose fate is unknown is sent again only if it changes nothing (I5).
+    let reads = call.classified().effect == Effect::ReadOnly;
+    let mut again = true;
+    loop {
+        let server = match pool.known(name) {
+            Ok(server) => server,
+            Err(error) => return Answer::NotSent(error),
+        };
+        let lease = tokio::select! {
+            lease = server.checkout(call.principal().key()) => match lease {
+                Ok(lease) => lease,
+                Err(error) => return Answer::NotSent(error),
+            },
+            () = passage.cancel.cancelled() => return Answer::Cancelled,
+        };
+        let failure = match attempt(&lease, call.operation(), passage, server.call_timeout()).await {
+            Ok(answer) => return answer,
+            Err(failure) => failure,
+        };
+        let may_repeat = std::mem::take(&mut again);
+        match failure {
+            Failure::NotSent(_) if may_repeat => {}
+            Failure::NotSent(reason) | Failure::Refused { reason, .. } => {
+                return Answer::NotSent(server.unavailable(reason));
+            }
+            Failure::SessionLost => {
+                server.discard(&lease, "the server does not know the session any more");
+                if !(reads && may_repeat) {
+                    return Answer::Lost { reason: "the server lost the session of the call".to_owned() };
+                }
+            }
+            Failure::Lost(_) if reads && may_repeat && lease.is_http() && !lease.closed.is_cancelled() => {}
+            Failure::Lost(reason) => return Answer::Lost { reason },
+        }
+    }
+}
+
+/// Sends the call over one connection; `Err` when another attempt may be thought of.
+async fn attempt(
+    connection: &Arc<Connection>,
+    operation: &Operation,
+    passage: &Passage,
+    patience: Duration,
+) -> Result<Answer, Failure> {
+    if let Some(level) = &passage.log_level {
+        connection.set_level(level, patience).await;
+    }
+    if let Some(answer) = subscribed(connection, operation).await {
+        return Ok(answer);
+    }
+    let version = connection.version();
+    let id = connection.next_id();
+    let params = params::of_call(operation, passage, id, version);
+    let headers = mirrored(operation, version);
+    let out = Outgoing {
+        id,
+        method: operation.method(),
+        name: countersign_wire::headers::name_member(operation.method()).map(|_member| operation.subject()),
+        params: Some(&params),
+        headers: &headers,
+        version: Some(version),
+    };
+    let back = Arc::new(Back::new(passage));
+    let mut flight = Flight::new(connection, id);
+    tokio::select! {
+        delivered = connection.exchange(&out, Some(&back)) => {
+            // Only a call whose answer was lost on the way may still run at the server.
+            if !matches!(delivered, Err(Failure::Lost(_))) {
+                flight.land();
+            }
+            delivered.map(|delivered| match delivered {
+                Delivered::Result(result) => Answer::Result(result),
+                Delivered::Error(error) => Answer::Error(error),
+            })
+        }
+        () = passage.cancel.cancelled() => Ok(Answer::Cancelled),
+        () = connection.closed.cancelled() => Ok(Answer::Lost { reason: connection.end_reason() }),
+        limit = silence(&back, patience) => {
+            Ok(Answer::Lost { reason: format!("no answer within {}", shown(limit)) })
+        }
+    }
+}
+
+/// Ends when the server was silent for too long, or the call took too long altogether; returns which.
+async fn silence(back: &Back, patience: Duration) -> Duration {
+    let most = patience.saturating_mul(CEILING);
+    let ceiling = back.started() + most;
+    loop {
+        let due = (back.heard() + patience).min(ceiling);
+        let now = Instant::now();
+        if now >= ceiling {
+            return most;
+        }
+        if now >= due {
+            return patience;
+        }
+        tokio::time::sleep_until(due).await;
+    }
+}
+
+/// Headers that mirror arguments (2026-07-28, `x-mcp-header`).
+fn mirrored(operation: &Operation, version: Version) -> Vec<(String, String)> {
+    let Operation::CallTool { definition, arguments } = operation else { return Vec::new() };
+    if version != Version::V2026_07_28 || !definition.has_header_params() {
+        return Vec::new();
+    }
+    match param_headers::of_schema(&definition.input_schema) {
+        Ok(headers) => param_headers::for_arguments(&headers, arguments.as_str()),
+        Err(what) => {
+            tracing::debug!(tool = definition.name.as_str(), what, "the tool's header annotations are not used");
+            Vec::new()
+        }
+    }
+}
+
+/// 2026-07-28 has no subscribe method: the wish goes into what is listened to.
+async fn subscribed(connection: &Arc<Connection>, operation: &Operation) -> Option<Answer> {
+    if !connection.is_modern() {
+        return None;
+    }
+    match operation {
+        Operation::Subscribe { uri } => connection.watch.subscribe(uri).await,
+        Operation::Unsubscribe { uri } => connection.watch.unsubscribe(uri).await,
+        Operation::CallTool { .. }
+        | Operation::RunCore { .. }
+        | Operation::ReadResource { .. }
+        | Operation::GetPrompt { .. }
+        | Operation::Complete { .. } => return None,
+    }
+    RawValue::from_string("{}".to_owned()).ok().map(Answer::Result)
+}

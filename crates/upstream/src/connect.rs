@@ -1,0 +1,169 @@
+//! From an entry to a connection whose handshake is done: the era is probed, then settled.
+
+mod handshake;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_core::server::Transport;
+use countersign_wire::version::Era;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::connection::{Connection, Link, Whose, shown};
+use crate::http::{Client, Link as HttpLink};
+use crate::stdio::Log;
+use crate::{sse, stdio, watch};
+use handshake::{Initialized, Probed, initialize, probe};
+
+/// How long a session may take to be deleted at the server.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What a connection is made from.
+#[derive(Debug)]
+pub(crate) struct Recipe<'a> {
+    /// How the server is reached.
+    pub(crate) transport: &'a Transport,
+    /// Whose connection it becomes.
+    pub(crate) whose: Whose,
+    /// The era that the server spoke before; `None` before the first time.
+    pub(crate) era: Option<Era>,
+    /// Where standard error goes.
+    pub(crate) log: &'a Arc<Log>,
+    /// The HTTP client.
+    pub(crate) client: &'a Client,
+    /// How long everything may take.
+    pub(crate) timeout: Duration,
+    /// How large one message may be, in bytes.
+    pub(crate) limit: usize,
+    /// Ends what comes of it.
+    pub(crate) end: &'a CancellationToken,
+}
+
+/// Connects.
+///
+/// # Errors
+/// Why not, without any secret.
+pub(crate) async fn connect(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
+    let work = async {
+        match recipe.transport {
+            Transport::Stdio { .. } => over_pipes(recipe).await,
+            Transport::Http { .. } => over_http(recipe).await,
+            Transport::Sse { .. } => over_sse(recipe).await,
+        }
+    };
+    let connection = tokio::time::timeout(recipe.timeout, work)
+        .await
+        .map_err(|_elapsed| format!("it did not answer within {}", shown(recipe.timeout)))??;
+    watch::begin(&connection);
+    Ok(connection)
+}
+
+/// A connection whose handshake is under way; dropped before it is done, it ends.
+struct Fresh(Option<Arc<Connection>>);
+
+impl Fresh {
+    fn of(connection: Arc<Connection>) -> Self {
+        Self(Some(connection))
+    }
+
+    fn done(mut self) -> Result<Arc<Connection>, String> {
+        self.0.take().ok_or_else(|| "the connection ended".to_owned())
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        if let Some(connection) = self.0.take() {
+            connection.end("the handshake was not completed");
+        }
+    }
+}
+
+async fn over_pipes(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
+    let begun = Instant::now();
+    let start = || stdio::start(recipe.transport, recipe.whose.clone(), recipe.log, recipe.limit, recipe.end);
+    if recipe.era != Some(Era::Legacy) {
+        let connection = start()?;
+        let fresh = Fresh::of(Arc::clone(&connection));
+        match probe(&connection, recipe.timeout / 2).await {
+            Probed::Modern(facts) => {
+                connection.settle(facts);
+                return fresh.done();
+            }
+            // It said no and lives: the same child takes `initialize`.
+            Probed::Legacy if !connection.closed.is_cancelled() => {
+                match initialize(&connection, rest(recipe, begun)).await {
+                    Ok(Initialized) => return fresh.done(),
+                    Err(refused) if !connection.closed.is_cancelled() => return Err(refused.into_reason()),
+                    Err(_died) => {}
+                }
+            }
+            Probed::Unusable(reason) => return Err(reason),
+            // Some servers of the legacy era end, or say nothing more, when the first message is not
+            // `initialize`: that child was thrown away, and the next one gets what it expects.
+            Probed::Legacy | Probed::Silent(_) => {}
+        }
+    }
+    let connection = start()?;
+    let fresh = Fresh::of(Arc::clone(&connection));
+    match initialize(&connection, rest(recipe, begun)).await {
+        Ok(Initialized) => fresh.done(),
+        Err(refused) => Err(refused.into_reason()),
+    }
+}
+
+async fn over_http(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
+    let Transport::Http { url, headers } = recipe.transport else { return Err("it is not an HTTP server".to_owned()) };
+    let begun = Instant::now();
+    let link = HttpLink::new(recipe.client, url, headers, recipe.limit)?;
+    let connection = Connection::new(recipe.whose.clone(), Link::Http(Box::new(link)), recipe.end);
+    tokio::spawn(farewell(Arc::clone(&connection)));
+    let fresh = Fresh::of(Arc::clone(&connection));
+    if recipe.era != Some(Era::Legacy) {
+        match probe(&connection, recipe.timeout / 2).await {
+            Probed::Modern(facts) => {
+                connection.settle(facts);
+                return fresh.done();
+            }
+            Probed::Unusable(reason) => return Err(reason),
+            Probed::Legacy | Probed::Silent(_) => {}
+        }
+    }
+    match initialize(&connection, rest(recipe, begun)).await {
+        Ok(Initialized) => fresh.done(),
+        // A.4 of the MCP notes: a server of 2024-11-05 knows no POST at this address.
+        Err(refused) if refused.is_no_such_endpoint() => {
+            drop(fresh);
+            over_sse(recipe).await.map_err(|_reason| refused.into_reason())
+        }
+        Err(refused) => Err(refused.into_reason()),
+    }
+}
+
+async fn over_sse(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
+    let begun = Instant::now();
+    let opened = sse::open(recipe.transport, recipe.client, recipe.whose.clone(), recipe.limit, recipe.end);
+    let connection = opened.await?;
+    let fresh = Fresh::of(Arc::clone(&connection));
+    match initialize(&connection, rest(recipe, begun)).await {
+        Ok(Initialized) => fresh.done(),
+        Err(refused) => Err(refused.into_reason()),
+    }
+}
+
+fn rest(recipe: &Recipe<'_>, begun: Instant) -> Duration {
+    recipe.timeout.saturating_sub(begun.elapsed())
+}
+
+/// Deletes the session at the server when the connection ends.
+async fn farewell(connection: Arc<Connection>) {
+    connection.closed.cancelled().await;
+    if let Link::Http(link) = &connection.link
+        && link.has_session()
+        && tokio::time::timeout(FAREWELL, link.delete(connection.version())).await.is_err()
+    {
+        tracing::debug!(server = %connection.server, "the session could not be deleted in time");
+    }
+    connection.gone.cancel();
+}

@@ -1,0 +1,438 @@
+//! One connection to one server: what was negotiated, what is under way, and how it ends.
+
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use countersign_core::listing::Capabilities;
+use countersign_core::names::ServerName;
+use countersign_core::principal::PrincipalKey;
+use countersign_wire::object::quote;
+use countersign_wire::rpc;
+use countersign_wire::version::{Era, Version};
+use serde_json::value::RawValue;
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::events::Events;
+use crate::http::Link as HttpLink;
+use crate::pending::{Back, Delivered, Pending};
+use crate::watch::Watch;
+use crate::{duplex, http};
+
+/// How many answers to requests of one server may be on their way at once.
+const ANSWERS: usize = 64;
+
+/// What the handshake settled.
+#[derive(Debug, Clone)]
+pub(crate) struct Facts {
+    /// The protocol version.
+    pub(crate) version: Version,
+    /// What the server offers.
+    pub(crate) capabilities: Capabilities,
+    /// Which of its lists it announces changes of.
+    pub(crate) announces: Announces,
+    /// `instructions`
+    pub(crate) instructions: Option<String>,
+}
+
+/// Which lists a server announces changes of (`listChanged`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Announces {
+    /// `tools.listChanged`
+    pub(crate) tools: bool,
+    /// `prompts.listChanged`
+    pub(crate) prompts: bool,
+    /// `resources.listChanged`
+    pub(crate) resources: bool,
+}
+
+/// How messages travel.
+#[derive(Debug)]
+pub(crate) enum Link {
+    /// Each request is an HTTP request of its own.
+    Http(Box<HttpLink>),
+    /// One stream each way: pipes of a child, or the HTTP+SSE transport.
+    Duplex(duplex::Outbox),
+}
+
+/// Why an exchange brought no answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The server never saw the request.
+    NotSent(String),
+    /// The server refused it before it ran.
+    Refused {
+        /// The status of the HTTP answer.
+        status: ::http::StatusCode,
+        /// Why.
+        reason: String,
+    },
+    /// The server does not know the session any more.
+    SessionLost,
+    /// It was sent, and nobody knows what became of it.
+    Lost(String),
+}
+
+impl Failure {
+    /// Why, for a person.
+    pub(crate) fn reason(self) -> String {
+        match self {
+            Self::NotSent(reason) | Self::Lost(reason) | Self::Refused { reason, .. } => reason,
+            Self::SessionLost => "it does not know the session any more".to_owned(),
+        }
+    }
+}
+
+/// One request of ours.
+#[derive(Debug)]
+pub(crate) struct Outgoing<'a> {
+    /// Our own id.
+    pub(crate) id: i64,
+    /// The method.
+    pub(crate) method: &'a str,
+    /// What `Mcp-Name` mirrors.
+    pub(crate) name: Option<&'a str>,
+    /// `params`, raw JSON.
+    pub(crate) params: Option<&'a str>,
+    /// `Mcp-Param-*` headers.
+    pub(crate) headers: &'a [(String, String)],
+    /// The version that the request speaks; `None` before it is settled.
+    pub(crate) version: Option<Version>,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// Its server.
+    pub(crate) server: ServerName,
+    /// Whose it is; `None` for a shared one.
+    pub(crate) principal: Option<PrincipalKey>,
+    /// How messages travel.
+    pub(crate) link: Link,
+    /// The way of its own messages to the engine.
+    pub(crate) events: Events,
+    /// Requests that wait for their answer.
+    pub(crate) pending: Pending,
+    /// What the server is asked to announce (2026-07-28).
+    pub(crate) watch: Watch,
+    /// Cancelled when the connection takes no further request.
+    pub(crate) closed: CancellationToken,
+    /// Cancelled when nothing of it is left: process reaped, session deleted.
+    pub(crate) gone: CancellationToken,
+    /// Places for answers to requests of the server.
+    pub(crate) answers: Arc<Semaphore>,
+    facts: OnceLock<Facts>,
+    ids: AtomicI64,
+    level: Mutex<Option<String>>,
+    ended: OnceLock<(Instant, String)>,
+    leases: AtomicUsize,
+    idle: Notify,
+}
+
+impl Connection {
+    /// A connection before its handshake.
+    pub(crate) fn new(whose: Whose, link: Link, end: &CancellationToken) -> Arc<Self> {
+        Arc::new(Self {
+            server: whose.server,
+            principal: whose.principal,
+            link,
+            events: whose.events,
+            pending: Pending::default(),
+            watch: Watch::default(),
+            closed: end.child_token(),
+            gone: CancellationToken::new(),
+            answers: Arc::new(Semaphore::new(ANSWERS)),
+            facts: OnceLock::new(),
+            ids: AtomicI64::new(1),
+            level: Mutex::default(),
+            ended: OnceLock::new(),
+            leases: AtomicUsize::new(0),
+            idle: Notify::new(),
+        })
+    }
+
+    /// The handshake is done.
+    pub(crate) fn settle(&self, facts: Facts) {
+        self.facts.get_or_init(|| facts);
+    }
+
+    /// What the handshake settled; `None` before.
+    pub(crate) fn facts(&self) -> Option<&Facts> {
+        self.facts.get()
+    }
+
+    /// The version in use; before the handshake the newest with sessions.
+    pub(crate) fn version(&self) -> Version {
+        self.facts.get().map_or(Version::NEWEST_LEGACY, |facts| facts.version)
+    }
+
+    /// Whether every request carries its own metadata.
+    pub(crate) fn is_modern(&self) -> bool {
+        self.version().era() == Era::Modern
+    }
+
+    /// Whether requests travel over HTTP, each on its own.
+    pub(crate) fn is_http(&self) -> bool {
+        matches!(self.link, Link::Http(_))
+    }
+
+    /// A fresh id.
+    pub(crate) fn next_id(&self) -> i64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Sends a request and waits for its answer. The caller bounds the time.
+    pub(crate) async fn exchange(
+        self: &Arc<Self>,
+        out: &Outgoing<'_>,
+        back: Option<&Arc<Back>>,
+    ) -> Result<Delivered, Failure> {
+        match &self.link {
+            Link::Http(link) => {
+                self.pending.note(out.id, back.cloned()).map_err(Failure::NotSent)?;
+                http::exchange(self, link, out, back).await
+            }
+            Link::Duplex(outbox) => {
+                let answer = self.pending.expect(out.id, back.cloned()).map_err(Failure::NotSent)?;
+                let message = rpc::request(&out.id.to_string(), out.method, out.params);
+                outbox.send(message).await.map_err(Failure::NotSent)?;
+                match answer.await {
+                    Ok(Ok(delivered)) => Ok(delivered),
+                    Ok(Err(reason)) => Err(Failure::Lost(reason)),
+                    Err(_closed) => Err(Failure::Lost("the connection ended".to_owned())),
+                }
+            }
+        }
+    }
+
+    /// Asks on the gateway's own behalf and waits at most `limit`.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        method: &str,
+        params: Option<&str>,
+        limit: Duration,
+    ) -> Result<Delivered, Failure> {
+        let version = self.facts().map(|facts| facts.version);
+        self.ask_as(method, params, version, limit).await
+    }
+
+    /// As [`Connection::ask`], in a version that is not settled yet.
+    pub(crate) async fn ask_as(
+        self: &Arc<Self>,
+        method: &str,
+        params: Option<&str>,
+        version: Option<Version>,
+        limit: Duration,
+    ) -> Result<Delivered, Failure> {
+        let id = self.next_id();
+        let out = Outgoing { id, method, name: None, params, headers: &[], version };
+        let mut flight = Flight::new(self, id);
+        let answer = tokio::select! {
+            answer = tokio::time::timeout(limit, self.exchange(&out, None)) => answer,
+            () = self.closed.cancelled() => {
+                flight.land();
+                return Err(Failure::Lost(self.end_reason()));
+            }
+        };
+        match answer {
+            Ok(answer) => {
+                flight.land();
+                answer
+            }
+            Err(_elapsed) => Err(Failure::Lost(format!("no answer to `{method}` within {}", shown(limit)))),
+        }
+    }
+
+    /// Sends a message that is no request.
+    pub(crate) async fn tell(self: &Arc<Self>, message: String) -> Result<(), Failure> {
+        match &self.link {
+            Link::Http(link) => http::tell(self, link, message).await,
+            Link::Duplex(outbox) => outbox.send(message).await.map_err(Failure::NotSent),
+        }
+    }
+
+    /// Sends a message that is no request, soon and without waiting: also from a destructor.
+    pub(crate) fn tell_soon(self: &Arc<Self>, message: String) {
+        let message = match &self.link {
+            Link::Duplex(outbox) => match outbox.try_send(message) {
+                Ok(()) => return,
+                Err(message) => message,
+            },
+            Link::Http(_) => message,
+        };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let Ok(place) = Arc::clone(&self.answers).try_acquire_owned() else {
+            tracing::debug!(server = %self.server, "a message was dropped: the server takes none");
+            return;
+        };
+        let connection = Arc::clone(self);
+        runtime.spawn(async move {
+            tokio::select! {
+                sent = connection.tell(message) => {
+                    if let Err(failure) = sent {
+                        let reason = failure.reason();
+                        tracing::debug!(server = %connection.server, reason, "a message could not be sent");
+                    }
+                }
+                () = connection.closed.cancelled() => {}
+            }
+            drop(place);
+        });
+    }
+
+    /// Tells the server that nobody waits for a request any more.
+    fn withdraw(self: &Arc<Self>, id: i64) {
+        // INVARIANT: `initialize` and a modern HTTP request are never cancelled by a message; the
+        // latter by the end of its stream (2026-07-28, cancellation).
+        if self.closed.is_cancelled() || self.facts().is_none() || (self.is_http() && self.is_modern()) {
+            return;
+        }
+        let params = format!(r#"{{"requestId":{id},"reason":"nobody waits for it any more"}}"#);
+        self.tell_soon(rpc::notification("notifications/cancelled", Some(&params)));
+    }
+
+    /// Brings a legacy server's log level to the wanted one.
+    pub(crate) async fn set_level(self: &Arc<Self>, wanted: &str, limit: Duration) {
+        let logs = self.facts().is_some_and(|facts| facts.capabilities.logging);
+        if !logs || self.is_modern() {
+            return;
+        }
+        {
+            let mut level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
+            if level.as_deref() == Some(wanted) {
+                return;
+            }
+            *level = Some(wanted.to_owned());
+        }
+        let params = format!(r#"{{"level":{}}}"#, quote(wanted));
+        match self.ask("logging/setLevel", Some(&params), limit).await {
+            Ok(Delivered::Result(_)) => {}
+            Ok(Delivered::Error(_)) | Err(_) => {
+                tracing::debug!(server = %self.server, level = wanted, "the server did not take the log level");
+            }
+        }
+    }
+
+    /// Ends the connection: no further request, and every answer that waits is lost.
+    pub(crate) fn end(&self, reason: &str) {
+        self.ended.get_or_init(|| (Instant::now(), reason.to_owned()));
+        self.closed.cancel();
+        self.pending.close(reason);
+    }
+
+    /// Ends the connection because it broke, and says so.
+    pub(crate) fn broke(&self, reason: &str) {
+        if !self.closed.is_cancelled() {
+            self.end(reason);
+            tracing::warn!(server = %self.server, reason, "the connection ended");
+            self.events.down(reason);
+        }
+    }
+
+    /// Ends the connection and waits until nothing of it is left.
+    pub(crate) async fn close(&self, reason: &str) {
+        self.end(reason);
+        self.gone.cancelled().await;
+    }
+
+    /// When and why it ended.
+    pub(crate) fn ended(&self) -> Option<&(Instant, String)> {
+        self.ended.get()
+    }
+
+    /// Why it ended, for a person.
+    pub(crate) fn end_reason(&self) -> String {
+        self.ended.get().map_or_else(|| "the gateway is shutting down".to_owned(), |(_, reason)| reason.clone())
+    }
+
+    /// Waits until no call holds the connection.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let notified = self.idle.notified();
+            if self.leases.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            notified.await;
+        }
+    }
+}
+
+/// Whose connection it is, and where its own messages go.
+#[derive(Debug, Clone)]
+pub(crate) struct Whose {
+    /// Its server.
+    pub(crate) server: ServerName,
+    /// The principal; `None` for a shared one.
+    pub(crate) principal: Option<PrincipalKey>,
+    /// The way to the engine.
+    pub(crate) events: Events,
+}
+
+/// The right to use a connection; while one is held, a retired connection stays open.
+#[derive(Debug)]
+pub(crate) struct Lease(Arc<Connection>);
+
+impl Lease {
+    /// Holds a connection open.
+    pub(crate) fn of(connection: &Arc<Connection>) -> Self {
+        connection.leases.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(connection))
+    }
+}
+
+impl std::ops::Deref for Lease {
+    type Target = Arc<Connection>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if self.0.leases.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.idle.notify_waiters();
+        }
+    }
+}
+
+/// A request under way: dropped before it landed, the server is told that nobody waits.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    connection: Arc<Connection>,
+    id: i64,
+    landed: bool,
+}
+
+impl Flight {
+    /// A request is about to be sent.
+    pub(crate) fn new(connection: &Arc<Connection>, id: i64) -> Self {
+        Self { connection: Arc::clone(connection), id, landed: false }
+    }
+
+    /// Its answer came, or it never left.
+    pub(crate) fn land(&mut self) {
+        self.landed = true;
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.connection.pending.remove(self.id);
+        if !self.landed {
+            self.connection.withdraw(self.id);
+        }
+    }
+}
+
+/// A time span for a person.
+pub(crate) fn shown(span: Duration) -> String {
+    if span.subsec_millis() == 0 { format!("{} s", span.as_secs()) } else { format!("{} ms", span.as_millis()) }
+}
+
+/// The code of an error object.
+pub(crate) fn code_of(error: &RawValue) -> Option<i64> {
+    let object = countersign_wire::object::Object::parse(error.get()).ok()?;
+    object.get("code")?.get().parse().ok()
+}

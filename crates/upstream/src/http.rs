@@ -1,0 +1,286 @@
+//! Streamable HTTP: one request per message, answered by JSON or by an event stream.
+
+mod client;
+mod stream;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use countersign_core::secret::Secret;
+use countersign_wire::object::Object;
+use countersign_wire::version::Version;
+use countersign_wire::{codes, headers, rpc};
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use serde_json::value::RawValue;
+
+use crate::connection::{Connection, Failure, Outgoing, code_of};
+use crate::inbound::{self, Heard};
+use crate::pending::{Back, Delivered};
+
+pub(crate) use client::Client;
+pub(crate) use stream::{End, Stream};
+
+/// What is asked for with every request, whatever a caller asked us for.
+pub(crate) const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+/// `Mcp-Session-Id`
+pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// How large an answer with an error status may be, in bytes.
+const ERROR_BODY: usize = 1 << 20;
+
+/// One server's endpoint, and the session there.
+#[derive(Debug)]
+pub(crate) struct Link {
+    client: Client,
+    uri: Uri,
+    base: HeaderMap,
+    session: OnceLock<HeaderValue>,
+    pub(crate) limit: usize,
+}
+
+impl Link {
+    /// An endpoint.
+    ///
+    /// # Errors
+    /// What is wrong with the address or a header, without its value.
+    pub(crate) fn new(
+        client: &Client,
+        url: &Secret,
+        configured: &BTreeMap<String, Secret>,
+        limit: usize,
+    ) -> Result<Self, String> {
+        let uri: Uri = url.reveal().parse().map_err(|_error| "`url` is not an address".to_owned())?;
+        if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
+            return Err("`url` is not an http or https address".to_owned());
+        }
+        Ok(Self { client: client.clone(), uri, base: base_headers(configured)?, session: OnceLock::new(), limit })
+    }
+
+    /// The address.
+    pub(crate) fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// The session that the server opened.
+    pub(crate) fn open_session(&self, session: HeaderValue) {
+        self.session.get_or_init(|| session);
+    }
+
+    /// Whether the server opened a session.
+    pub(crate) fn has_session(&self) -> bool {
+        self.session.get().is_some()
+    }
+
+    /// The headers of every request.
+    pub(crate) fn headers(&self, version: Option<Version>) -> HeaderMap {
+        let mut headers = self.base.clone();
+        if let Some(version) = version {
+            headers.insert(VERSION, HeaderValue::from_static(version.as_str()));
+        }
+        if let Some(session) = self.session.get() {
+            headers.insert(SESSION, session.clone());
+        }
+        headers
+    }
+
+    /// Posts a message to an address of this server.
+    pub(crate) async fn post_to(&self, uri: Uri, headers: HeaderMap, body: String) -> Result<Response<Incoming>, Failure> {
+        self.send(Method::POST, uri, headers, Bytes::from(body)).await
+    }
+
+    /// Opens an event stream.
+    pub(crate) async fn get(&self, version: Option<Version>, last_event: Option<&str>) -> Result<Response<Incoming>, Failure> {
+        let mut headers = self.headers(version);
+        headers.remove(CONTENT_TYPE);
+        if let Some(value) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {
+            headers.insert(LAST_EVENT, value);
+        }
+        self.send(Method::GET, self.uri.clone(), headers, Bytes::new()).await
+    }
+
+    /// Tells the server that the session is over.
+    pub(crate) async fn delete(&self, version: Version) -> Result<(), Failure> {
+        let mut headers = self.headers(Some(version));
+        headers.remove(CONTENT_TYPE);
+        self.send(Method::DELETE, self.uri.clone(), headers, Bytes::new()).await.map(drop)
+    }
+
+    async fn send(&self, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Result<Response<Incoming>, Failure> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
+        self.client.request(request).await
+    }
+}
+
+fn base_headers(configured: &BTreeMap<String, Secret>) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::with_capacity(configured.len() + 8);
+    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("countersign/", env!("CARGO_PKG_VERSION"))));
+    for (name, value) in configured {
+        let parsed = HeaderName::try_from(name.as_str()).map_err(|_error| format!("`{name}` is not a header name"))?;
+        let mut text = HeaderValue::from_str(value.reveal())
+            .map_err(|_error| format!("the value of header `{name}` has characters that no header may have"))?;
+        text.set_sensitive(value.is_hidden());
+        headers.insert(parsed, text);
+    }
+    // The protocol's own headers win over configured ones of the same name.
+    headers.insert(ACCEPT, ACCEPTED);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(headers)
+}
+
+/// Sends a request and reads its answer.
+pub(crate) async fn exchange(
+    connection: &Arc<Connection>,
+    link: &Link,
+    out: &Outgoing<'_>,
+    back: Option<&Arc<Back>>,
+) -> Result<Delivered, Failure> {
+    let response = post(link, out).await?;
+    answer(connection, link, out, response, back).await
+}
+
+/// Posts a request; the answer's body is still to be read.
+pub(crate) async fn post(link: &Link, out: &Outgoing<'_>) -> Result<Response<Incoming>, Failure> {
+    let mut headers = link.headers(out.version);
+    if out.version == Some(Version::V2026_07_28) {
+        let encoded = |text: &str| {
+            HeaderValue::from_str(&headers::encode(text))
+                .map_err(|_error| Failure::NotSent("a name cannot be written as a header".to_owned()))
+        };
+        headers.insert(METHOD, encoded(out.method)?);
+        if let Some(name) = out.name {
+            headers.insert(NAME, encoded(name)?);
+        }
+        for (name, value) in out.headers {
+            let bad = || Failure::NotSent(format!("parameter header `{name}` cannot be written"));
+            let name = HeaderName::try_from(name.as_str()).map_err(|_error| bad())?;
+            headers.insert(name, HeaderValue::from_str(value).map_err(|_error| bad())?);
+        }
+    }
+    let body = rpc::request(&out.id.to_string(), out.method, out.params);
+    link.post_to(link.uri.clone(), headers, body).await
+}
+
+/// Posts a message that is no request.
+pub(crate) async fn tell(connection: &Connection, link: &Link, message: String) -> Result<(), Failure> {
+    let version = connection.version();
+    let response = link.post_to(link.uri.clone(), link.headers(Some(version)), message).await?;
+    let status = response.status();
+    // A short body is read to the end, so that the connection can be used again.
+    Limited::new(response.into_body(), ERROR_BODY).collect().await.ok();
+    if status.is_success() { Ok(()) } else { Err(refused(status)) }
+}
+
+/// Reads the answer to a request.
+pub(crate) async fn answer(
+    connection: &Arc<Connection>,
+    link: &Link,
+    out: &Outgoing<'_>,
+    response: Response<Incoming>,
+    back: Option<&Arc<Back>>,
+) -> Result<Delivered, Failure> {
+    let status = response.status();
+    if !status.is_success() {
+        return unsuccessful(connection, link, response).await;
+    }
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if starts_with(kind, "application/json") {
+        let text = whole(response.into_body(), link.limit).await?;
+        let text = std::str::from_utf8(&text).map_err(|_error| Failure::Lost("its answer is not UTF-8".to_owned()))?;
+        return match inbound::receive(connection, text, back) {
+            Heard::Answer(id, delivered) if id == out.id => Ok(delivered),
+            Heard::Answer(_, _) => Err(Failure::Lost("its answer has the id of another request".to_owned())),
+            Heard::Said => Err(Failure::Lost("its answer is no response".to_owned())),
+            Heard::Garbage(what) => error_of(text)
+                .map(Delivered::Error)
+                .ok_or_else(|| Failure::Lost(format!("its answer is no JSON-RPC response: {what}"))),
+        };
+    }
+    if starts_with(kind, "text/event-stream") {
+        return stream::answer(connection, link, out, response.into_body(), back).await;
+    }
+    Err(Failure::Lost(if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
+        "it accepted the request and gave no answer".to_owned()
+    } else {
+        "its answer is neither JSON nor an event stream".to_owned()
+    }))
+}
+
+fn starts_with(kind: &str, wanted: &str) -> bool {
+    kind.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted))
+}
+
+/// A whole body of at most `limit` bytes.
+async fn whole(body: Incoming, limit: usize) -> Result<Bytes, Failure> {
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(Failure::Lost(too_large(limit))),
+        Err(_error) => Err(Failure::Lost("the connection broke while its answer came".to_owned())),
+    }
+}
+
+/// The sentence for an answer over the limit.
+pub(crate) fn too_large(limit: usize) -> String {
+    format!("its answer is larger than {limit} bytes (limits.response_bytes)")
+}
+
+/// An answer whose status is no success: a JSON-RPC error, a lost session, or a refusal.
+async fn unsuccessful(connection: &Connection, link: &Link, response: Response<Incoming>) -> Result<Delivered, Failure> {
+    let status = response.status();
+    let in_session = link.has_session() && !connection.is_modern();
+    if status == StatusCode::NOT_FOUND && in_session {
+        return Err(Failure::SessionLost);
+    }
+    let error = match whole(response.into_body(), ERROR_BODY.min(link.limit)).await {
+        Ok(body) => std::str::from_utf8(&body).ok().and_then(error_of),
+        Err(_failure) => None,
+    };
+    match error {
+        // Servers built on the example of the TypeScript SDK say 400 where the protocol says 404.
+        Some(error) if status == StatusCode::BAD_REQUEST && in_session && names_session(&error) => {
+            Err(Failure::SessionLost)
+        }
+        Some(error) => Ok(Delivered::Error(error)),
+        None => Err(refused(status)),
+    }
+}
+
+fn names_session(error: &RawValue) -> bool {
+    let message = Object::parse(error.get()).ok().and_then(|error| error.text("message").map(|text| text.to_lowercase()));
+    code_of(error) == Some(-32000) && message.is_some_and(|message| message.contains("session"))
+}
+
+fn refused(status: StatusCode) -> Failure {
+    let reason = match status.canonical_reason() {
+        _ if status.is_redirection() => format!("it redirects (HTTP {}), which is not followed", status.as_u16()),
+        Some(words) => format!("it answered HTTP {} {words}", status.as_u16()),
+        None => format!("it answered HTTP {}", status.as_u16()),
+    };
+    // A gateway's 502 or 504 does not say whether the request got through.
+    if status.is_server_error() { Failure::Lost(reason) } else { Failure::Refused { status, reason } }
+}
+
+/// The error object of an answer whose id may be null.
+pub(crate) fn error_of(text: &str) -> Option<Box<RawValue>> {
+    let object = Object::parse(text.trim_start_matches('\u{feff}').trim()).ok()?;
+    let error = object.get("error")?;
+    code_of(error).map(|_code| error.to_owned())
+}
+
+/// Whether an error says that the server speaks 2026-07-28 (A.4 of the MCP notes).
+pub(crate) fn is_modern_error(error: &RawValue) -> bool {
+    matches!(
+        code_of(error),
+        Some(codes::HEADER_MISMATCH | codes::MISSING_CAPABILITY | codes::UNSUPPORTED_VERSION)
+    )
+}

@@ -1,0 +1,198 @@
+//! Connections to MCP servers, and the one call that reaches them (I1).
+
+mod backoff;
+mod call;
+mod connect;
+mod connection;
+mod duplex;
+mod events;
+mod http;
+mod inbound;
+mod listing;
+mod params;
+mod passage;
+mod pending;
+mod pool;
+mod server;
+mod sse;
+mod stdio;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_core::listing::Listing;
+use countersign_core::names::ServerName;
+use countersign_core::principal::PrincipalKey;
+use countersign_core::server::ServerEntry;
+use countersign_store::{Receipt, Recorded};
+use tokio::sync::mpsc;
+
+pub use passage::{Abilities, Passage, Reply, ToCaller};
+
+/// Limits that hold for every server.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// How long connecting and the handshake may take.
+    pub connect_timeout: Duration,
+    /// How long one call may take where its server names no own limit.
+    pub call_timeout: Duration,
+    /// How large one message of a server may be, in bytes.
+    pub response_bytes: usize,
+}
+
+/// Why a server could not be used.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// No such server in the catalogue file.
+    #[error("server `{0}` is not in the catalogue")]
+    Unknown(String),
+    /// It cannot be reached or started.
+    #[error("server {server} is unavailable: {reason}")]
+    Unavailable {
+        /// The server.
+        server: ServerName,
+        /// Why, without any secret.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// Why, without the server's name.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Unknown(_) => "it is not in the catalogue",
+            Self::Unavailable { reason, .. } => reason,
+        }
+    }
+}
+
+/// What became of one call.
+#[derive(Debug)]
+pub enum Answer {
+    /// `result` as the server sent it, byte for byte.
+    Result(Box<serde_json::value::RawValue>),
+    /// `error` as the server sent it, byte for byte.
+    Error(Box<serde_json::value::RawValue>),
+    /// The server never saw the call.
+    NotSent(Error),
+    /// The call was sent and its answer was lost.
+    Lost {
+        /// Why.
+        reason: String,
+    },
+    /// The caller took the call back; the server has been told.
+    Cancelled,
+}
+
+/// What servers say of their own accord.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A list of a server may have changed.
+    ListChanged {
+        /// The server.
+        server: ServerName,
+    },
+    /// A resource changed.
+    ResourceUpdated {
+        /// The server.
+        server: ServerName,
+        /// Whose connection was told.
+        principal: Option<PrincipalKey>,
+        /// The notification's parameters, as sent.
+        params: Arc<serde_json::value::RawValue>,
+    },
+    /// A server writes a log message that belongs to no call.
+    Log {
+        /// The server.
+        server: ServerName,
+        /// Whose connection was told; `None` for a shared one.
+        principal: Option<PrincipalKey>,
+        /// The notification's parameters, as sent.
+        params: Arc<serde_json::value::RawValue>,
+    },
+    /// A connection ended.
+    Down {
+        /// The server.
+        server: ServerName,
+        /// Why, without any secret.
+        reason: String,
+    },
+}
+
+/// How a server stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// How many connections are open.
+    pub connections: usize,
+    /// The last error, if the last attempt failed.
+    pub last_error: Option<String>,
+    /// The last lines that it wrote to its standard error, masked; empty for HTTP.
+    pub stderr: Vec<String>,
+    /// Whether `stop` was called.
+    pub stopped: bool,
+}
+
+/// All connections to all servers.
+#[derive(Debug, Clone)]
+pub struct Upstreams {
+    pool: Arc<pool::Pool>,
+}
+
+impl Upstreams {
+    /// No servers yet; events go to the returned receiver.
+    #[must_use]
+    pub fn new(settings: Settings) -> (Self, mpsc::Receiver<Event>) {
+        let (events, receiver) = mpsc::channel(events::CAPACITY);
+        (Self { pool: Arc::new(pool::Pool::new(settings, events)) }, receiver)
+    }
+
+    /// Takes over a new set of entries. Connections of an unchanged entry (equal digest) are not
+    /// touched; those of a changed or removed one take no new call and end when their calls have ended.
+    pub fn apply(&self, entries: &[Arc<ServerEntry>]) {
+        self.pool.apply(entries);
+    }
+
+    /// Connects if needed (single-flight) and lists everything, following every page.
+    ///
+    /// # Errors
+    /// When the server cannot be used.
+    pub async fn list(&self, server: &ServerName, principal: &PrincipalKey) -> Result<Listing, Error> {
+        Box::pin(listing::list(&self.pool, server, principal)).await
+    }
+
+    /// The one door: makes exactly the recorded call.
+    pub async fn call(&self, recorded: Recorded, passage: Passage) -> (Answer, Receipt) {
+        call::send(&self.pool, recorded, &passage).await
+    }
+
+    /// How a server stands.
+    #[must_use]
+    pub fn status(&self, server: &ServerName) -> Option<Status> {
+        self.pool.server(server).map(|server| server.status())
+    }
+
+    /// Ends a server's connections and makes no new one until `start`.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`].
+    pub async fn stop(&self, server: &ServerName) -> Result<(), Error> {
+        self.pool.known(server)?.stop().await;
+        Ok(())
+    }
+
+    /// Lifts `stop` and forgets failures; the next use connects.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`].
+    pub fn start(&self, server: &ServerName) -> Result<(), Error> {
+        self.pool.known(server)?.start();
+        Ok(())
+    }
+
+    /// Ends every connection and every child process.
+    pub async fn shutdown(&self) {
+        self.pool.shutdown().await;
+    }
+}

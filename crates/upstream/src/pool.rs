@@ -1,0 +1,100 @@
+//! The set of servers in force, and the swap from one set to the next.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use countersign_core::names::ServerName;
+use countersign_core::server::ServerEntry;
+use futures_util::future::join_all;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::http::Client;
+use crate::server::Server;
+use crate::{Error, Event, Settings};
+
+/// All servers in force.
+pub(crate) struct Pool {
+    settings: Arc<Settings>,
+    events: mpsc::Sender<Event>,
+    client: Client,
+    servers: RwLock<BTreeMap<ServerName, Arc<Server>>>,
+    end: CancellationToken,
+    /// Dropping the last handle ends every connection and child process.
+    _end_on_drop: DropGuard,
+}
+
+impl Pool {
+    /// No servers yet.
+    pub(crate) fn new(settings: Settings, events: mpsc::Sender<Event>) -> Self {
+        let end = CancellationToken::new();
+        Self {
+            client: Client::new(settings.connect_timeout),
+            settings: Arc::new(settings),
+            events,
+            servers: RwLock::default(),
+            _end_on_drop: end.clone().drop_guard(),
+            end,
+        }
+    }
+
+    /// Takes over a new set of entries.
+    pub(crate) fn apply(&self, entries: &[Arc<ServerEntry>]) {
+        let retired = {
+            let mut servers = self.servers.write().unwrap_or_else(PoisonError::into_inner);
+            let mut before = std::mem::take(&mut *servers);
+            for entry in entries {
+                let kept = before.remove(&entry.name).filter(|server| {
+                    let unchanged = server.entry.digest == entry.digest;
+                    if !unchanged {
+                        server.retire();
+                    }
+                    unchanged
+                });
+                let server = kept.unwrap_or_else(|| self.fresh(entry));
+                servers.insert(entry.name.clone(), server);
+            }
+            before
+        };
+        for server in retired.into_values() {
+            server.retire();
+        }
+    }
+
+    fn fresh(&self, entry: &Arc<ServerEntry>) -> Arc<Server> {
+        Arc::new(Server::new(
+            Arc::clone(entry),
+            Arc::clone(&self.settings),
+            self.events.clone(),
+            self.client.clone(),
+            self.end.child_token(),
+        ))
+    }
+
+    /// A server in force.
+    pub(crate) fn server(&self, name: &ServerName) -> Option<Arc<Server>> {
+        self.servers.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// A server in force, or the error that says there is none.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`].
+    pub(crate) fn known(&self, name: &ServerName) -> Result<Arc<Server>, Error> {
+        self.server(name).ok_or_else(|| Error::Unknown(name.to_string()))
+    }
+
+    /// Ends every connection and waits until every child process is gone.
+    pub(crate) async fn shutdown(&self) {
+        let servers = std::mem::take(&mut *self.servers.write().unwrap_or_else(PoisonError::into_inner));
+        join_all(servers.values().map(|server| server.stop())).await;
+        self.end.cancel();
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").finish_non_exhaustive()
+    }
+}

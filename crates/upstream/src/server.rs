@@ -1,0 +1,309 @@
+//! One server of the catalogue file: its connections, one per principal or one for all.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use countersign_core::principal::PrincipalKey;
+use countersign_core::server::{ServerEntry, Sharing, Start, Transport};
+use countersign_wire::version::Era;
+use futures_util::FutureExt;
+use futures_util::future::{Shared, join_all};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::backoff::{Backoff, Wait};
+use crate::connect::{Recipe, connect};
+use crate::connection::{Connection, Lease, Whose, shown};
+use crate::events::Events;
+use crate::http::Client;
+use crate::stdio::Log;
+use crate::{Error, Event, Settings, Status};
+
+type Connecting = Shared<Pin<Box<dyn Future<Output = Result<Arc<Connection>, String>> + Send>>>;
+
+/// One server, as one version of its entry has it.
+pub(crate) struct Server {
+    /// Its entry.
+    pub(crate) entry: Arc<ServerEntry>,
+    settings: Arc<Settings>,
+    events: Events,
+    client: Client,
+    log: Arc<Log>,
+    end: CancellationToken,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    slots: HashMap<Option<PrincipalKey>, Slot>,
+    /// The era that the server spoke: asked once, remembered while the entry stays as it is.
+    era: Option<Era>,
+    phase: Phase,
+    last_error: Option<String>,
+}
+
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// In use.
+    #[default]
+    Serving,
+    /// `stop` was called.
+    Stopped,
+    /// Its entry was changed or removed.
+    Retired,
+}
+
+#[derive(Default)]
+struct Slot {
+    place: Place,
+    backoff: Backoff,
+    /// When the handshake of the last connection was done.
+    since: Option<Instant>,
+}
+
+#[derive(Default)]
+enum Place {
+    #[default]
+    Empty,
+    Connecting(Connecting),
+    Up(Arc<Connection>),
+}
+
+impl Server {
+    /// A server without connections.
+    pub(crate) fn new(
+        entry: Arc<ServerEntry>,
+        settings: Arc<Settings>,
+        events: mpsc::Sender<Event>,
+        client: Client,
+        end: CancellationToken,
+    ) -> Self {
+        let log = Arc::new(Log::new(entry.name.clone(), &entry.transport));
+        let events = Events::new(entry.name.clone(), events);
+        Self { entry, settings, events, client, log, end, state: Mutex::default() }
+    }
+
+    /// How long one call may take without a sign of life.
+    pub(crate) fn call_timeout(&self) -> Duration {
+        self.entry.timeout.unwrap_or(self.settings.call_timeout)
+    }
+
+    /// How large one message may be, in bytes.
+    pub(crate) fn limit(&self) -> usize {
+        self.settings.response_bytes
+    }
+
+    /// The error for a server that cannot be used.
+    pub(crate) fn unavailable(&self, reason: impl Into<String>) -> Error {
+        Error::Unavailable { server: self.entry.name.clone(), reason: reason.into() }
+    }
+
+    /// A principal's connection, made now if there is none. However many ask, one is made.
+    ///
+    /// # Errors
+    /// When there can be none now.
+    pub(crate) async fn checkout(self: &Arc<Self>, principal: &PrincipalKey) -> Result<Lease, Error> {
+        let key = match self.entry.sharing {
+            Sharing::PerPrincipal => Some(principal.clone()),
+            Sharing::Shared => None,
+        };
+        let connecting = {
+            let mut state = self.lock();
+            match self.place(&mut state, key).map_err(|reason| self.unavailable(reason))? {
+                Ok(lease) => return Ok(lease),
+                Err(connecting) => connecting,
+            }
+        };
+        let connection = connecting.await.map_err(|reason| self.unavailable(reason))?;
+        let lease = Lease::of(&connection);
+        if connection.closed.is_cancelled() {
+            return Err(self.unavailable(connection.end_reason()));
+        }
+        Ok(lease)
+    }
+
+    /// The connection that stands, or the one that is being made.
+    fn place(
+        self: &Arc<Self>,
+        state: &mut State,
+        key: Option<PrincipalKey>,
+    ) -> Result<Result<Lease, Connecting>, String> {
+        self.check(state.phase)?;
+        let slot = state.slots.entry(key.clone()).or_default();
+        match &slot.place {
+            Place::Up(connection) if !connection.closed.is_cancelled() => return Ok(Ok(Lease::of(connection))),
+            Place::Connecting(connecting) => return Ok(Err(connecting.clone())),
+            Place::Up(connection) => {
+                let (at, reason) = connection.ended().cloned().unwrap_or_else(|| (Instant::now(), String::new()));
+                let up = slot.since.map_or(Duration::ZERO, |since| at.saturating_duration_since(since));
+                if self.is_child() {
+                    slot.backoff.ended(at, up);
+                }
+                state.last_error = Some(reason);
+                slot.place = Place::Empty;
+            }
+            Place::Empty => {}
+        }
+        if let Err(wait) = slot.backoff.check(Instant::now()) {
+            let last = state.last_error.as_deref().unwrap_or("it ended");
+            return Err(match wait {
+                Wait::For(rest) => format!("{last}; the next start is in {}", shown(rest)),
+                Wait::Forever => {
+                    format!("{last}; it ended too often right after its start and is not started again until its entry changes or core_server_start is called")
+                }
+            });
+        }
+        let server = Arc::clone(self);
+        // A task of its own: a caller that goes away does not take the others' connection along.
+        let task = tokio::spawn(async move { server.open(key).await });
+        let connecting: Connecting = async move {
+            task.await.unwrap_or_else(|_stopped| Err("connecting was interrupted".to_owned()))
+        }
+        .boxed()
+        .shared();
+        slot.place = Place::Connecting(connecting.clone());
+        Ok(Err(connecting))
+    }
+
+    fn check(&self, phase: Phase) -> Result<(), String> {
+        match (phase, self.entry.start) {
+            (Phase::Stopped, _) => Err("it was stopped".to_owned()),
+            (Phase::Retired, _) => Err("its entry was changed or removed".to_owned()),
+            (Phase::Serving, Start::Suspended) => Err("its entry suspends it".to_owned()),
+            (Phase::Serving, Start::Boot | Start::Lazy) => Ok(()),
+        }
+    }
+
+    fn is_child(&self) -> bool {
+        matches!(self.entry.transport, Transport::Stdio { .. })
+    }
+
+    async fn open(&self, key: Option<PrincipalKey>) -> Result<Arc<Connection>, String> {
+        let era = self.lock().era;
+        let recipe = Recipe {
+            transport: &self.entry.transport,
+            whose: Whose {
+                server: self.entry.name.clone(),
+                principal: key.clone(),
+                events: self.events.clone(),
+            },
+            era,
+            log: &self.log,
+            client: &self.client,
+            timeout: self.settings.connect_timeout,
+            limit: self.settings.response_bytes,
+            end: &self.end,
+        };
+        let made = Box::pin(connect(&recipe)).await;
+        let mut state = self.lock();
+        let phase = self.check(state.phase);
+        let state = &mut *state;
+        let slot = state.slots.entry(key).or_default();
+        match made {
+            Ok(connection) => {
+                if let Err(reason) = phase {
+                    slot.place = Place::Empty;
+                    connection.end(&reason);
+                    return Err(reason);
+                }
+                tracing::info!(server = %self.entry.name, version = connection.version().as_str(), "connected");
+                state.era = Some(connection.version().era());
+                state.last_error = None;
+                // What a server that was away publishes now may differ from what it published before.
+                if slot.since.replace(Instant::now()).is_some() {
+                    self.events.list_changed();
+                }
+                slot.place = Place::Up(Arc::clone(&connection));
+                Ok(connection)
+            }
+            Err(reason) => {
+                tracing::warn!(server = %self.entry.name, reason, "cannot connect");
+                // A wrong verdict must not outlive the failure that it may have caused.
+                state.era = None;
+                state.last_error = Some(reason.clone());
+                slot.place = Place::Empty;
+                if self.is_child() {
+                    slot.backoff.ended(Instant::now(), Duration::ZERO);
+                }
+                Err(reason)
+            }
+        }
+    }
+
+    /// A connection is of no use any more; the next use makes another.
+    pub(crate) fn discard(&self, connection: &Arc<Connection>, reason: &str) {
+        connection.end(reason);
+    }
+
+    /// How it stands.
+    pub(crate) fn status(&self) -> Status {
+        let state = self.lock();
+        let up = |slot: &&Slot| matches!(&slot.place, Place::Up(connection) if !connection.closed.is_cancelled());
+        let ended = state.slots.values().find_map(|slot| match &slot.place {
+            Place::Up(connection) => connection.ended().map(|(_, reason)| reason.clone()),
+            Place::Empty | Place::Connecting(_) => None,
+        });
+        Status {
+            connections: state.slots.values().filter(up).count(),
+            last_error: ended.or_else(|| state.last_error.clone()),
+            stderr: self.log.lines(),
+            stopped: state.phase == Phase::Stopped,
+        }
+    }
+
+    /// Ends every connection and makes no new one until [`Server::start`].
+    pub(crate) async fn stop(&self) {
+        let connections = self.take(Phase::Stopped);
+        join_all(connections.iter().map(|connection| connection.close("it was stopped"))).await;
+    }
+
+    /// Lifts a stop and forgets failures.
+    pub(crate) fn start(&self) {
+        let mut state = self.lock();
+        if state.phase == Phase::Stopped {
+            state.phase = Phase::Serving;
+        }
+        state.last_error = None;
+        for slot in state.slots.values_mut() {
+            slot.backoff = Backoff::default();
+            if matches!(&slot.place, Place::Up(connection) if connection.closed.is_cancelled()) {
+                slot.place = Place::Empty;
+            }
+        }
+    }
+
+    /// Takes no new call; every connection ends when its calls have ended.
+    pub(crate) fn retire(&self) {
+        for connection in self.take(Phase::Retired) {
+            tokio::spawn(async move {
+                connection.idle().await;
+                connection.close("its entry was changed or removed").await;
+            });
+        }
+    }
+
+    fn take(&self, phase: Phase) -> Vec<Arc<Connection>> {
+        let mut state = self.lock();
+        state.phase = phase;
+        let slots = state.slots.values_mut().map(|slot| std::mem::take(&mut slot.place));
+        slots
+            .filter_map(|place| match place {
+                Place::Up(connection) => Some(connection),
+                Place::Empty | Place::Connecting(_) => None,
+            })
+            .collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("name", &self.entry.name).finish_non_exhaustive()
+    }
+}

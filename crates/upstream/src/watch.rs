@@ -1,0 +1,229 @@
+//! The stream for what belongs to no call: a GET stream before 2026-07-28, `subscriptions/listen` since.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use countersign_wire::object::quote;
+use http::header::CONTENT_TYPE;
+use tokio::sync::watch;
+
+use crate::connection::{Connection, Failure, Flight, Link, Outgoing};
+use crate::http::{End, Link as HttpLink, Stream};
+use crate::inbound::{self, Heard};
+use crate::params;
+use crate::pending::Delivered;
+
+/// The first wait before a lost stream is opened again.
+const SHORTEST: Duration = Duration::from_secs(1);
+/// No wait is longer.
+const LONGEST: Duration = Duration::from_secs(30);
+/// A stream that lived this long was healthy: the next wait is short again.
+const HEALTHY: Duration = Duration::from_secs(10);
+/// How long a subscription waits for the server's acknowledgement.
+const ACKNOWLEDGED: Duration = Duration::from_secs(5);
+
+/// What a server of 2026-07-28 is asked to announce. Numbers count the changes of the wish.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    resources: Mutex<BTreeSet<String>>,
+    asked: watch::Sender<u64>,
+    sent: AtomicU64,
+    acknowledged: watch::Sender<u64>,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self {
+            resources: Mutex::default(),
+            asked: watch::Sender::new(0),
+            sent: AtomicU64::new(0),
+            acknowledged: watch::Sender::new(0),
+        }
+    }
+}
+
+impl Watch {
+    /// The server acknowledged the listen that was sent last.
+    pub(crate) fn acknowledged(&self) {
+        self.acknowledged.send_replace(self.sent.load(Ordering::Acquire));
+    }
+
+    /// Asks to be told of a resource, and waits until the server has acknowledged.
+    pub(crate) async fn subscribe(&self, uri: &str) {
+        self.change(|resources| resources.insert(uri.to_owned())).await;
+    }
+
+    /// Asks to be told no longer.
+    pub(crate) async fn unsubscribe(&self, uri: &str) {
+        self.change(|resources| resources.remove(uri)).await;
+    }
+
+    async fn change(&self, change: impl FnOnce(&mut BTreeSet<String>) -> bool) {
+        let (changed, none_left) = {
+            let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+            (change(&mut resources), resources.is_empty())
+        };
+        if !changed {
+            return;
+        }
+        let mut acknowledged = self.acknowledged.subscribe();
+        let mut number = 0;
+        self.asked.send_modify(|asked| {
+            *asked += 1;
+            number = *asked;
+        });
+        // The last one leaves nothing to listen to, so nothing would be acknowledged.
+        if !none_left {
+            let heard = acknowledged.wait_for(|acknowledged| *acknowledged >= number);
+            if tokio::time::timeout(ACKNOWLEDGED, heard).await.is_err() {
+                tracing::debug!("a server did not acknowledge a subscription in time");
+            }
+        }
+    }
+}
+
+/// Begins to listen for what belongs to no call, as far as the negotiated version has it.
+pub(crate) fn begin(connection: &Arc<Connection>) {
+    let connection = Arc::clone(connection);
+    if connection.is_modern() {
+        tokio::spawn(async move {
+            tokio::select! {
+                () = keep_listening(&connection) => {}
+                () = connection.closed.cancelled() => {}
+            }
+        });
+    } else if connection.is_http() {
+        tokio::spawn(async move {
+            let Link::Http(link) = &connection.link else { return };
+            tokio::select! {
+                () = keep_stream(&connection, link) => {}
+                () = connection.closed.cancelled() => {}
+            }
+        });
+    }
+}
+
+/// Keeps the GET stream of a session open. A server that refuses it is not asked again.
+async fn keep_stream(connection: &Arc<Connection>, link: &HttpLink) {
+    let mut wait = SHORTEST;
+    let mut last_event: Option<String> = None;
+    loop {
+        let begun = tokio::time::Instant::now();
+        let mut retry = None;
+        match link.get(Some(connection.version()), last_event.as_deref()).await {
+            Ok(response) if response.status().is_success() => {
+                let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+                if !kind.is_some_and(|kind| kind.to_ascii_lowercase().starts_with("text/event-stream")) {
+                    return;
+                }
+                let mut stream = Stream::new(response.into_body(), link.limit);
+                let end = loop {
+                    match stream.next().await {
+                        Ok(event) => {
+                            last_event = event.id.or(last_event);
+                            retry = event.retry.or(retry);
+                            hear(connection, &event.data);
+                        }
+                        Err(end) => break end,
+                    }
+                };
+                if let End::Unreadable(reason) = end {
+                    tracing::debug!(server = %connection.server, reason, "its event stream cannot be read");
+                }
+            }
+            Ok(response) if !response.status().is_server_error() => return,
+            Ok(_) | Err(_) => {}
+        }
+        if begun.elapsed() >= HEALTHY || retry.is_some() {
+            wait = SHORTEST;
+        }
+        tokio::time::sleep(retry.map_or(wait, |retry| Duration::from_millis(retry).min(LONGEST))).await;
+        wait = wait.saturating_mul(2).min(LONGEST);
+    }
+}
+
+fn hear(connection: &Arc<Connection>, data: &str) {
+    if data.is_empty() {
+        return;
+    }
+    match inbound::receive(connection, data, None) {
+        Heard::Said => {}
+        Heard::Answer(id, _) => tracing::debug!(server = %connection.server, id, "an answer came on a foreign stream"),
+        Heard::Garbage(what) => tracing::debug!(server = %connection.server, what, "skipped what is no message"),
+    }
+}
+
+/// Keeps one `subscriptions/listen` under way for what is wished now.
+async fn keep_listening(connection: &Arc<Connection>) {
+    let mut asked = connection.watch.asked.subscribe();
+    let mut wait = SHORTEST;
+    loop {
+        let number = *asked.borrow_and_update();
+        let Some(filter) = filter(connection) else {
+            if asked.changed().await.is_err() {
+                return;
+            }
+            continue;
+        };
+        connection.watch.sent.store(number, Ordering::Release);
+        let begun = tokio::time::Instant::now();
+        let ended = tokio::select! {
+            ended = listen(connection, &filter) => Some(ended),
+            _changed = asked.changed() => None,
+        };
+        match ended {
+            None => continue,
+            Some(Ok(Delivered::Error(_)) | Err(Failure::Refused { .. })) => {
+                tracing::debug!(server = %connection.server, "the server does not take subscriptions");
+                if asked.changed().await.is_err() {
+                    return;
+                }
+                continue;
+            }
+            Some(Ok(Delivered::Result(_)) | Err(Failure::NotSent(_) | Failure::SessionLost | Failure::Lost(_))) => {}
+        }
+        if begun.elapsed() >= HEALTHY {
+            wait = SHORTEST;
+        }
+        tokio::time::sleep(wait).await;
+        wait = wait.saturating_mul(2).min(LONGEST);
+    }
+}
+
+async fn listen(connection: &Arc<Connection>, filter: &str) -> Result<Delivered, Failure> {
+    let version = connection.version();
+    let params = params::of_own(&format!(r#""notifications":{filter}"#), Some(version));
+    let id = connection.next_id();
+    let mut flight = Flight::new(connection, id);
+    let out = Outgoing {
+        id,
+        method: "subscriptions/listen",
+        name: None,
+        params: Some(&params),
+        headers: &[],
+        version: Some(version),
+    };
+    let ended = connection.exchange(&out, None).await;
+    flight.land();
+    ended
+}
+
+/// What to listen to; `None` when there is nothing.
+fn filter(connection: &Connection) -> Option<String> {
+    let facts = connection.facts()?;
+    let mut members = Vec::new();
+    let announced = [
+        (facts.announces.tools, "toolsListChanged"),
+        (facts.announces.prompts, "promptsListChanged"),
+        (facts.announces.resources, "resourcesListChanged"),
+    ];
+    members.extend(announced.iter().filter(|(on, _)| *on).map(|(_, name)| format!(r#""{name}":true"#)));
+    let resources = connection.watch.resources.lock().unwrap_or_else(PoisonError::into_inner);
+    if !resources.is_empty() {
+        let uris: Vec<String> = resources.iter().map(|uri| quote(uri)).collect();
+        members.push(format!(r#""resourceSubscriptions":[{}]"#, uris.join(",")));
+    }
+    if members.is_empty() { None } else { Some(format!("{{{}}}", members.join(","))) }
+}
