@@ -1,0 +1,215 @@
+//! What is known of every server right now: the one mutable thing behind the snapshots.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use countersign_core::catalogue::{Availability, Server};
+use countersign_core::listing::Listing;
+use countersign_core::names::ServerName;
+use countersign_core::server::{ServerEntry, Start};
+
+/// One server's page.
+#[derive(Debug)]
+struct Page {
+    entry: Arc<ServerEntry>,
+    listing: Arc<Listing>,
+    availability: Availability,
+    refresh: Refresh,
+    turn: Turn,
+    failures: u32,
+}
+
+/// Numbers the listings of one server; only the latest may go on after a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Turn(u64);
+
+/// Where the listing of a server stands; there is never more than one under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refresh {
+    Idle,
+    /// It failed or is stale, and whoever holds the turn will try again.
+    Waiting,
+    Running,
+    /// Running, and something changed meanwhile: once more when it ends.
+    RunningStale,
+}
+
+/// All pages, and a number that rises with every change to them.
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    pages: BTreeMap<ServerName, Page>,
+    revision: u64,
+}
+
+/// What to do after a listing ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Nothing.
+    Rest,
+    /// List again at once: a change was announced while listing.
+    Again,
+    /// List again later: this was the n-th failure in a row.
+    Retry(u32),
+}
+
+impl Book {
+    /// Takes over a set of entries. Pages of unchanged entries stay as they are; a changed entry
+    /// keeps its last listing until it is listed anew. Returns who has to be listed now.
+    pub(crate) fn apply(&mut self, entries: &[Arc<ServerEntry>]) -> Vec<ServerName> {
+        let mut before = std::mem::take(&mut self.pages);
+        let mut due = Vec::new();
+        for entry in entries {
+            let old = before.remove(&entry.name);
+            let page = match old {
+                Some(page) if page.entry.digest == entry.digest => page,
+                old => {
+                    if entry.start == Start::Boot {
+                        due.push(entry.name.clone());
+                    }
+                    fresh_page(entry, old)
+                }
+            };
+            self.pages.insert(entry.name.clone(), page);
+        }
+        self.revision += 1;
+        due
+    }
+
+    /// Marks a listing as begun and says which turn it is. `None` when one is under way (it will be
+    /// repeated), when the server is not to be listed, or when a newer turn has taken over from `after`.
+    pub(crate) fn begin(&mut self, server: &ServerName, after: Option<Turn>) -> Option<(Arc<ServerEntry>, Turn)> {
+        let page = self.pages.get_mut(server)?;
+        if matches!(page.availability, Availability::Suspended | Availability::Stopped) {
+            page.refresh = Refresh::Idle;
+            return None;
+        }
+        match (page.refresh, after) {
+            (Refresh::Running | Refresh::RunningStale, _) => {
+                page.refresh = Refresh::RunningStale;
+                return None;
+            }
+            (Refresh::Waiting, Some(turn)) if turn == page.turn => {}
+            (Refresh::Idle | Refresh::Waiting, Some(_)) => return None,
+            (Refresh::Idle | Refresh::Waiting, None) => page.turn = Turn(page.turn.0.saturating_add(1)),
+        }
+        page.refresh = Refresh::Running;
+        Some((Arc::clone(&page.entry), page.turn))
+    }
+
+    /// Writes down how a listing ended. What was listed for an entry that changed meanwhile is dropped.
+    pub(crate) fn end(&mut self, entry: &ServerEntry, listed: Result<Listing, String>) -> Next {
+        let Some(page) = self.pages.get_mut(&entry.name) else {
+            return Next::Rest;
+        };
+        let stale = page.refresh == Refresh::RunningStale || page.entry.digest != entry.digest;
+        page.refresh = Refresh::Idle;
+        if matches!(page.availability, Availability::Suspended | Availability::Stopped) {
+            return Next::Rest;
+        }
+        if page.entry.digest == entry.digest {
+            self.revision += 1;
+            match listed {
+                Ok(listing) => {
+                    page.listing = Arc::new(listing);
+                    page.availability = Availability::Ready;
+                    page.failures = 0;
+                }
+                Err(reason) => {
+                    page.availability = Availability::Unavailable { reason };
+                    page.failures = page.failures.saturating_add(1);
+                    page.refresh = Refresh::Waiting;
+                    return Next::Retry(page.failures);
+                }
+            }
+        }
+        if !stale {
+            return Next::Rest;
+        }
+        page.refresh = Refresh::Waiting;
+        Next::Again
+    }
+
+    /// Writes down that a server's connection ended; its last listing stays.
+    pub(crate) fn down(&mut self, server: &ServerName, reason: &str) {
+        if let Some(page) = self.pages.get_mut(server)
+            && page.availability == Availability::Ready
+        {
+            page.availability = Availability::Unavailable {
+                reason: reason.to_owned(),
+            };
+            self.revision += 1;
+        }
+    }
+
+    /// Writes down that a server was stopped by hand, or may start again.
+    pub(crate) fn set(&mut self, server: &ServerName, availability: Availability) {
+        if let Some(page) = self.pages.get_mut(server) {
+            page.availability = availability;
+            page.failures = 0;
+            self.revision += 1;
+        }
+    }
+
+    /// Servers that nobody has tried to list yet and that start with the first use.
+    pub(crate) fn lazy(&self) -> Vec<ServerName> {
+        let waits = |page: &&Page| {
+            page.availability == Availability::Unlisted
+                && page.entry.start == Start::Lazy
+                && page.refresh == Refresh::Idle
+        };
+        self.pages
+            .values()
+            .filter(waits)
+            .map(|page| page.entry.name.clone())
+            .collect()
+    }
+
+    /// Whether some server has neither been listed nor failed yet.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pages
+            .values()
+            .any(|page| page.availability == Availability::Unlisted)
+    }
+
+    /// The entry of a server.
+    pub(crate) fn entry(&self, server: &str) -> Option<Arc<ServerEntry>> {
+        self.pages.get(server).map(|page| Arc::clone(&page.entry))
+    }
+
+    /// Rises with every change.
+    pub(crate) fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The servers as a snapshot takes them.
+    pub(crate) fn servers(&self) -> Vec<Server> {
+        let server = |page: &Page| Server {
+            entry: Arc::clone(&page.entry),
+            listing: Arc::clone(&page.listing),
+            availability: page.availability.clone(),
+        };
+        self.pages.values().map(server).collect()
+    }
+}
+
+fn fresh_page(entry: &Arc<ServerEntry>, old: Option<Page>) -> Page {
+    let availability = match entry.start {
+        Start::Boot | Start::Lazy => Availability::Unlisted,
+        Start::Suspended => Availability::Suspended,
+    };
+    let (listing, refresh, turn) = old.map_or_else(
+        || (Arc::default(), Refresh::Idle, Turn::default()),
+        |page| (page.listing, page.refresh, page.turn),
+    );
+    Page {
+        entry: Arc::clone(entry),
+        listing,
+        availability,
+        refresh,
+        turn,
+        failures: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

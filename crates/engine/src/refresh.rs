@@ -1,0 +1,243 @@
+//! Keeps the snapshot current: lists servers, retries those that failed, publishes what changed.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use countersign_core::catalogue::{Catalogue, Parts};
+use countersign_core::names::ServerName;
+use countersign_core::server::ServerEntry;
+use countersign_upstream::Event;
+use tokio::sync::mpsc;
+
+use crate::book::{Book, Next};
+use crate::outcome::Change;
+use crate::{Engine, Shared};
+
+/// The wait after the first failed listing; it doubles up to [`RETRY_MOST`].
+const RETRY_FIRST: Duration = Duration::from_millis(500);
+/// The longest wait between two tries of a server that fails.
+const RETRY_MOST: Duration = Duration::from_secs(30);
+
+impl Shared {
+    /// Runs a function on the book; the lock is never held over an await.
+    pub(crate) fn with_book<T>(&self, act: impl FnOnce(&mut Book) -> T) -> T {
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = act(&mut book);
+        self.settle(&book);
+        done
+    }
+
+    // INVARIANT: nothing here takes a lock while the book is held: waiters of `published` take the book.
+    /// Notes whether a listing would still have to wait, so that a call asks for it without a lock.
+    fn settle(&self, book: &Book) {
+        let settled = !book.is_pending() && book.revision() <= self.revision.load(Ordering::Acquire);
+        self.settled.store(settled, Ordering::Release);
+    }
+
+    /// Whether every server has been tried and the snapshot of that revision shows it.
+    pub(crate) fn is_settled_at(&self, published: u64) -> bool {
+        let book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        !book.is_pending() && book.revision() <= published
+    }
+
+    /// Asks for a new snapshot.
+    pub(crate) fn republish(&self) {
+        self.dirty.notify_one();
+    }
+}
+
+impl Engine {
+    /// Starts a listing of a server unless one is under way.
+    pub(crate) fn refresh(&self, server: ServerName) {
+        let listing = list(Arc::clone(&self.shared), server);
+        self.shared
+            .tasks
+            .spawn(self.shared.stop.clone().run_until_cancelled_owned(listing));
+    }
+
+    /// Starts the tasks that live as long as the engine.
+    pub(crate) fn start_loops(&self, events: mpsc::Receiver<Event>) {
+        let stop = self.shared.stop.clone();
+        self.shared.tasks.spawn(
+            stop.clone()
+                .run_until_cancelled_owned(publish(Arc::clone(&self.shared))),
+        );
+        self.shared
+            .tasks
+            .spawn(stop.run_until_cancelled_owned(follow(Arc::clone(&self.shared), events)));
+    }
+}
+
+/// Lists one server, again while changes are announced, and later again while it fails.
+async fn list(shared: Arc<Shared>, server: ServerName) {
+    let mut after = None;
+    loop {
+        let Some((entry, turn)) = shared.with_book(|book| book.begin(&server, after)) else {
+            return;
+        };
+        let listed_as = shared.settings.load().listed_as.clone();
+        let listed = shared
+            .upstreams
+            .list(&server, &listed_as)
+            .await
+            .map_err(|error| error.reason().to_owned());
+        log_listing(&entry, &listed);
+        let next = shared.with_book(|book| book.end(&entry, listed));
+        shared.republish();
+        let wait = match next {
+            Next::Rest => return,
+            Next::Again => shared.settings.load().debounce,
+            Next::Retry(failures) => retry_wait(failures),
+        };
+        tokio::time::sleep(wait).await;
+        after = Some(turn);
+    }
+}
+
+/// How long to wait after the n-th failure in a row.
+fn retry_wait(failures: u32) -> Duration {
+    let doublings = failures.saturating_sub(1).min(16);
+    RETRY_FIRST
+        .saturating_mul(2_u32.saturating_pow(doublings))
+        .min(RETRY_MOST)
+}
+
+fn log_listing(entry: &ServerEntry, listed: &Result<countersign_core::listing::Listing, String>) {
+    let server = entry.name.as_str();
+    match listed {
+        Ok(listing) => tracing::info!(
+            server,
+            protocol = %listing.protocol,
+            tools = listing.tools.len(),
+            resources = listing.resources.len(),
+            prompts = listing.prompts.len(),
+            set_aside = listing.problems.len(),
+            "server listed"
+        ),
+        Err(reason) => tracing::warn!(server, %reason, "server unavailable"),
+    }
+}
+
+/// Builds and publishes a snapshot whenever the book has changed; bursts become one.
+async fn publish(shared: Arc<Shared>) {
+    loop {
+        shared.dirty.notified().await;
+        let (revision, servers) = shared.with_book(|book| (book.revision(), book.servers()));
+        let naming = shared.settings.load().naming.clone();
+        let built = tokio::task::spawn_blocking(move || {
+            Catalogue::build(Parts {
+                version: revision,
+                naming,
+                servers,
+            })
+        })
+        .await;
+        match built {
+            Ok(catalogue) => shared.swap_in(Arc::new(catalogue), revision),
+            Err(error) => tracing::error!(%error, "the catalogue could not be built; the one before stays in force"),
+        }
+    }
+}
+
+impl Shared {
+    /// Puts a snapshot in force and tells callers which of their lists differ.
+    fn swap_in(&self, catalogue: Arc<Catalogue>, revision: u64) {
+        for finding in catalogue.findings() {
+            tracing::debug!(server = %finding.server, subject = finding.subject.as_deref(), what = %finding.what, "finding");
+        }
+        let before = self.catalogue.swap(Arc::clone(&catalogue));
+        let changes = [
+            (before.tools_digest() != catalogue.tools_digest(), Change::Tools),
+            (before.prompts_digest() != catalogue.prompts_digest(), Change::Prompts),
+            (
+                before.resources_digest() != catalogue.resources_digest(),
+                Change::Resources,
+            ),
+        ];
+        for (_, change) in changes.into_iter().filter(|(differs, _)| *differs) {
+            self.announce(change);
+        }
+        self.revision.store(revision, Ordering::Release);
+        self.published.send_replace(revision);
+        self.with_book(|_| ());
+    }
+
+    fn announce(&self, change: Change) {
+        // Without a listener there is nobody to tell.
+        drop(self.changes.send(change));
+    }
+}
+
+/// Acts on what servers say of their own accord.
+async fn follow(shared: Arc<Shared>, mut events: mpsc::Receiver<Event>) {
+    while let Some(event) = events.recv().await {
+        match event {
+            Event::ListChanged { server } => relist(&shared, server),
+            Event::Down { server, reason } => {
+                tracing::warn!(%server, %reason, "connection ended");
+                shared.with_book(|book| book.down(&server, &reason));
+                shared.republish();
+                relist(&shared, server);
+            }
+            Event::ResourceUpdated {
+                server: _,
+                principal,
+                params,
+            } => {
+                if let Some(uri) = uri_of(params.get()) {
+                    shared.announce(Change::ResourceUpdated { principal, uri, params });
+                }
+            }
+            Event::Log {
+                server,
+                principal,
+                params,
+            } => shared.announce(Change::Log {
+                server,
+                principal,
+                params,
+            }),
+        }
+    }
+}
+
+/// Lists a server after the debounce; what is announced meanwhile is part of that listing.
+fn relist(shared: &Arc<Shared>, server: ServerName) {
+    let gathering = shared
+        .gathering
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(server.clone());
+    if !gathering {
+        return;
+    }
+    let (task, stop) = (Arc::clone(shared), shared.stop.clone());
+    shared.tasks.spawn(stop.run_until_cancelled_owned(async move {
+        tokio::time::sleep(task.settings.load().debounce).await;
+        task.gathering
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&server);
+        list(task, server).await;
+    }));
+}
+
+fn uri_of(params: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Params {
+        uri: String,
+    }
+    serde_json::from_str::<Params>(params).ok().map(|params| params.uri)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_back_off_to_a_limit() {
+        let waits = [1, 2, 3, 7, 40].map(|failures| retry_wait(failures).as_millis());
+        assert_eq!(waits, [500, 1000, 2000, 30_000, 30_000]);
+    }
+}

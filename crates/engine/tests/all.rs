@@ -1,0 +1,337 @@
+//! The engine over a real child process: one way for every call, and snapshots that follow the server.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_core::admit::{Ask, Origin};
+use countersign_core::catalogue::{Availability, Naming};
+use countersign_core::effect::AnnotationTrust;
+use countersign_core::exact::{Digest, Exact};
+use countersign_core::names::ServerName;
+use countersign_core::outcome::Fate;
+use countersign_core::principal::{Caller, Endpoint, Principal};
+use countersign_core::refusal::Code;
+use countersign_core::secret::Secret;
+use countersign_core::server::{EnvMode, ServerEntry, Sharing, Start, Transport};
+use countersign_core::stages::Toolset;
+use countersign_engine::{Abilities, Passage};
+use countersign_engine::{Change, Engine, Outcome, Settings, UpstreamSettings};
+use countersign_store::Ledger;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// A ceiling for conditions that are waited for; nothing is measured by it.
+const CEILING: Duration = Duration::from_secs(60);
+
+struct Fixture {
+    folder: tempfile::TempDir,
+    ledger: Ledger,
+}
+
+impl Fixture {
+    fn new(tools: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("tools"), tools).unwrap();
+        let ledger = Ledger::sqlite(&folder.path().join("state.db")).unwrap();
+        Self { folder, ledger }
+    }
+
+    fn start(&self, entries: &[Arc<ServerEntry>]) -> Arc<Engine> {
+        Engine::start(settings(), entries, self.ledger.clone())
+    }
+
+    fn entry(&self, name: &str, start: Start, seed: &str) -> Arc<ServerEntry> {
+        entry(name, self.folder.path(), start, seed)
+    }
+
+    fn lines(&self, file: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.folder.path().join(file)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+fn entry(name: &str, folder: &Path, start: Start, seed: &str) -> Arc<ServerEntry> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server.py");
+    Arc::new(ServerEntry {
+        name: ServerName::parse(name).unwrap(),
+        labels: BTreeMap::new(),
+        tool_prefix: None,
+        description: None,
+        timeout: None,
+        start,
+        trust: AnnotationTrust::Ignored,
+        sharing: Sharing::PerPrincipal,
+        access: Vec::new(),
+        transport: Transport::Stdio {
+            command: Secret::plain("python3"),
+            args: vec![
+                Secret::plain(script.display().to_string()),
+                Secret::plain(folder.display().to_string()),
+            ],
+            env: BTreeMap::new(),
+            env_mode: EnvMode::Clean,
+            env_passthrough: Vec::new(),
+            cwd: None,
+        },
+        digest: Digest::of(format!("{name}{seed}").as_bytes()),
+    })
+}
+
+fn settings() -> Settings {
+    Settings {
+        naming: Naming {
+            prefix: "x".to_owned(),
+            max_length: 64,
+        },
+        upstream: UpstreamSettings {
+            connect_timeout: CEILING,
+            call_timeout: CEILING,
+            response_bytes: 1 << 20,
+        },
+        listed_as: Principal::local().key().clone(),
+        debounce: Duration::from_millis(10),
+        shown: Arc::new(serde_json::json!({})),
+        hash: "hash".to_owned(),
+    }
+}
+
+fn caller() -> Caller {
+    Caller {
+        principal: Arc::new(Principal::local()),
+        endpoint: Endpoint::Main,
+        toolset: Toolset::Unscoped { because: "test" },
+    }
+}
+
+fn passage() -> Passage {
+    let (to_caller, _) = mpsc::channel(1);
+    Passage {
+        abilities: Abilities::default(),
+        progress_token: None,
+        log_level: None,
+        meta: Vec::new(),
+        extra: Vec::new(),
+        to_caller,
+        cancel: CancellationToken::new(),
+    }
+}
+
+async fn call(engine: &Engine, name: &str, arguments: &str) -> Outcome {
+    let ask = Ask::Tool {
+        name: name.to_owned(),
+        arguments: Exact::object(arguments).unwrap(),
+    };
+    engine.call(&caller(), ask, Origin::Direct, passage()).await
+}
+
+fn result(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Result { result, .. } => result.get().to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Waits for a change after which a condition holds.
+async fn until(engine: &Engine, holds: impl Fn(&Engine) -> bool) {
+    let mut changes = engine.changes();
+    let wait = async {
+        while !holds(engine) {
+            tokio::select! {
+                _ = changes.recv() => {}
+                () = tokio::time::sleep(Duration::from_millis(5)) => {}
+            }
+        }
+    };
+    tokio::time::timeout(CEILING, wait).await.unwrap();
+}
+
+#[tokio::test]
+async fn i6_a_call_and_a_refusal_each_leave_one_line() {
+    let fixture = Fixture::new("echo");
+    let engine = fixture.start(&[fixture.entry("small", Start::Boot, "")]);
+    let told = result(call(&engine, "x_small_echo", r#"{"b":1,"a":9007199254740993}"#).await);
+    assert!(told.contains(r#"{\"a\": 9007199254740993, \"b\": 1}"#), "{told}");
+    let Outcome::Refused(refusal) = call(&engine, "x_small_ecko", "{}").await else {
+        panic!("not refused")
+    };
+    assert_eq!(
+        (refusal.code, refusal.nearest),
+        (Code::ToolNotFound, vec!["x_small_echo".to_owned()])
+    );
+
+    let entries = fixture.ledger.recent(10).await.unwrap();
+    let lines: Vec<_> = entries
+        .iter()
+        .map(|e| {
+            (
+                e.kind.as_str(),
+                e.server.as_str(),
+                e.subject.as_str(),
+                e.fate.as_deref(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            ("refused", "", "x_small_ecko", None),
+            ("call", "small", "echo", Some("done"))
+        ]
+    );
+    assert_eq!(fixture.lines("calls"), ["echo"]);
+    engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn i6_a_mutating_call_that_cannot_be_recorded_is_not_made() {
+    let fixture = Fixture::new("echo");
+    let engine = fixture.start(&[fixture.entry("small", Start::Boot, "")]);
+    engine.listing_world().await;
+    let database = rusqlite::Connection::open(fixture.folder.path().join("state.db")).unwrap();
+    database.execute_batch("DROP TABLE trail").unwrap();
+    let outcome = call(&engine, "x_small_echo", "{}").await;
+    assert!(matches!(outcome, Outcome::Unrecorded { .. }), "{outcome:?}");
+    assert!(fixture.lines("calls").is_empty());
+    engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn i5_a_call_whose_server_dies_has_an_unknown_outcome_and_is_not_sent_again() {
+    let fixture = Fixture::new("die echo");
+    let engine = fixture.start(&[fixture.entry("small", Start::Boot, "")]);
+    let outcome = call(&engine, "x_small_die", "{}").await;
+    assert!(
+        matches!(
+            outcome,
+            Outcome::Failed {
+                fate: Fate::OutcomeUnknown,
+                ..
+            }
+        ),
+        "{outcome:?}"
+    );
+    assert_eq!(fixture.lines("calls"), ["die"]);
+    let entry = fixture.ledger.recent(1).await.unwrap().remove(0);
+    assert_eq!(entry.fate.as_deref(), Some("outcome_unknown"));
+
+    // While the server is down a call says so and is not sent; it is started anew by itself.
+    let restarted = async {
+        while matches!(
+            call(&engine, "x_small_echo", "{}").await,
+            Outcome::Failed {
+                fate: Fate::NotSent,
+                ..
+            }
+        ) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(CEILING, restarted).await.unwrap();
+    assert_eq!(fixture.lines("calls"), ["die", "echo"]);
+    engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_list_change_reaches_callers_when_the_list_differs() {
+    let fixture = Fixture::new("change");
+    let engine = fixture.start(&[fixture.entry("small", Start::Boot, "")]);
+    engine.listing_world().await;
+    let mut changes = engine.changes();
+    result(call(&engine, "x_small_change", "{}").await);
+    let change = tokio::time::timeout(CEILING, changes.recv()).await.unwrap().unwrap();
+    assert!(matches!(change, Change::Tools), "{change:?}");
+    assert!(engine.world().catalogue.tool("x_small_added").is_some());
+    engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn i12_a_server_that_does_not_start_leaves_the_others_alone() {
+    let good = Fixture::new("echo");
+    let bad = tempfile::tempdir().unwrap();
+    std::fs::write(bad.path().join("broken"), "").unwrap();
+    let entries = [
+        good.entry("good", Start::Boot, ""),
+        entry("bad", bad.path(), Start::Boot, ""),
+    ];
+    let engine = good.start(&entries);
+    result(call(&engine, "x_good_echo", "{}").await);
+    until(&engine, |engine| {
+        matches!(
+            engine.world().catalogue.server("bad").unwrap().availability,
+            Availability::Unavailable { .. }
+        )
+    })
+    .await;
+    let readiness = engine.readiness().await;
+    assert!(readiness.ready);
+    assert_eq!(
+        readiness
+            .servers
+            .iter()
+            .map(|s| (s.name.as_str(), s.tools))
+            .collect::<Vec<_>>(),
+        [("bad", 0), ("good", 1)]
+    );
+    engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_lazy_server_starts_with_the_first_listing() {
+    let fixture = Fixture::new("echo");
+    let engine = fixture.start(&[fixture.entry("small", Start::Lazy, "")]);
+    assert!(fixture.lines("starts").is_empty());
+    assert!(engine.listing_world().await.catalogue.tool("x_small_echo").is_some());
+    assert!(!fixture.lines("starts").is_empty());
+    engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn b055_an_edit_of_one_server_leaves_the_other_connected() {
+    let (kept, edited) = (Fixture::new("echo"), Fixture::new("echo"));
+    let engine = kept.start(&[
+        kept.entry("kept", Start::Boot, ""),
+        edited.entry("edited", Start::Boot, "1"),
+    ]);
+    engine.listing_world().await;
+    let starts = kept.lines("starts").len();
+    std::fs::write(edited.folder.path().join("tools"), "echo more").unwrap();
+    engine.apply(
+        settings(),
+        &[
+            kept.entry("kept", Start::Boot, ""),
+            edited.entry("edited", Start::Boot, "2"),
+        ],
+    );
+    until(&engine, |engine| {
+        engine.world().catalogue.tool("x_edited_more").is_some()
+    })
+    .await;
+    result(call(&engine, "x_kept_echo", "{}").await);
+    assert_eq!(kept.lines("starts").len(), starts);
+    engine.shutdown().await;
+}
+
+#[tokio::test]
+async fn core_tools_stop_and_start_a_server_through_the_same_door() {
+    let fixture = Fixture::new("echo");
+    let engine = fixture.start(&[fixture.entry("small", Start::Boot, "")]);
+    engine.listing_world().await;
+    assert!(result(call(&engine, "core_server_stop", r#"{"server":"small"}"#).await).contains("stopped"));
+    until(&engine, |engine| {
+        engine.world().catalogue.tool("x_small_echo").is_none()
+    })
+    .await;
+    let told = result(call(&engine, "core_server_start", r#"{"server":"small"}"#).await);
+    assert!(told.contains(r#""state":"ready""#), "{told}");
+    assert!(engine.world().catalogue.tool("x_small_echo").is_some());
+    let events = result(call(&engine, "core_events", r#"{"limit":2}"#).await);
+    assert!(
+        events.contains("core_server_start") && events.contains("core_events"),
+        "{events}"
+    );
+    let wrong = result(call(&engine, "core_events", r#"{"limit":0}"#).await);
+    assert!(wrong.contains("bad_arguments") && wrong.contains("isError"), "{wrong}");
+    engine.shutdown().await;
+}
