@@ -1,0 +1,61 @@
+//! What a caller's client can answer, read from the capabilities that it declared.
+
+use countersign_engine::Abilities;
+use countersign_wire::object::Object;
+use serde_json::value::RawValue;
+
+/// Reads a client's `capabilities`.
+pub(crate) fn of(capabilities: Option<&RawValue>) -> Abilities {
+    let Some(raw) = capabilities else {
+        return Abilities::default();
+    };
+    let members = Object::parse(raw.get()).unwrap_or_default();
+    let elicitation = members.get("elicitation").map(|raw| Object::parse(raw.get()).unwrap_or_default());
+    let url = elicitation.as_ref().is_some_and(|modes| modes.get("url").is_some());
+    Abilities {
+        raw: Some(raw.to_owned()),
+        sampling: members.get("sampling").is_some(),
+        // `{}` is form mode: it is what clients declared before there were modes.
+        elicit_form: elicitation.is_some_and(|modes| modes.get("form").is_some() || !url),
+        elicit_url: url,
+        roots: members.get("roots").is_some(),
+    }
+}
+
+/// Whether the client declared that it answers this request.
+pub(crate) fn can_answer(abilities: &Abilities, method: &str, params: Option<&str>) -> bool {
+    match method {
+        "sampling/createMessage" => abilities.sampling,
+        "elicitation/create" => {
+            let mode = params.and_then(|params| Object::parse(params).ok()).and_then(|params| params.text("mode"));
+            if mode.as_deref() == Some("url") { abilities.elicit_url } else { abilities.elicit_form }
+        }
+        "roots/list" => abilities.roots,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::{can_answer, of};
+
+    #[test]
+    fn elicitation_without_modes_means_forms() {
+        let cases = [
+            (r"{}", false, false),
+            (r#"{"elicitation":{}}"#, true, false),
+            (r#"{"elicitation":{"form":{}}}"#, true, false),
+            (r#"{"elicitation":{"url":{}}}"#, false, true),
+            (r#"{"elicitation":{"form":{},"url":{}}}"#, true, true),
+        ];
+        for (text, form, url) in cases {
+            let raw = RawValue::from_string(text.to_owned()).expect("JSON");
+            let abilities = of(Some(&raw));
+            assert_eq!((abilities.elicit_form, abilities.elicit_url), (form, url), "{text}");
+            assert_eq!(can_answer(&abilities, "elicitation/create", Some("{}")), form, "{text}");
+            assert_eq!(can_answer(&abilities, "elicitation/create", Some(r#"{"mode":"url"}"#)), url, "{text}");
+        }
+    }
+}

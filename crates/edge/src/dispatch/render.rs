@@ -1,0 +1,134 @@
+//! An outcome as its caller gets it: the one place that chooses codes and shapes (I5, I11).
+
+use std::sync::Arc;
+
+use countersign_core::admit::Ask;
+use countersign_core::outcome::Fate;
+use countersign_core::refusal::{Code, Refusal};
+use countersign_engine::{Engine, Outcome};
+use countersign_wire::authored;
+use countersign_wire::bridge;
+use countersign_wire::codes;
+use countersign_wire::object::{self, Edit};
+use countersign_wire::rpc::Fault;
+use countersign_wire::version::{Era, Version};
+
+use super::ask::Work;
+use super::{Asking, Request, error_data};
+use crate::answer::Answer;
+use crate::method::Method;
+use crate::running::Finished;
+use crate::settings::InForce;
+
+/// What rendering needs to know of the request.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) id: String,
+    pub(super) method: Method,
+    pub(super) version: Version,
+    in_force: Arc<InForce>,
+    /// The tool's exposed name, the prompt's, or the URI.
+    subject: String,
+    effect: &'static str,
+}
+
+impl Frame {
+    pub(super) fn new(asking: &Asking, request: &Request<'_>, method: Method, work: &Work) -> Self {
+        let (subject, effect) = match work {
+            Work::Meta(..) => (String::new(), "unknown"),
+            Work::Ask(Ask::Tool { name, .. }) => (name.clone(), effect_of(&asking.shared.engine, name)),
+            Work::Ask(Ask::Prompt { name, .. }) => (name.clone(), "read_only"),
+            Work::Ask(Ask::Resource { uri, .. } | Ask::Subscribe { uri } | Ask::Unsubscribe { uri }) => {
+                (uri.clone(), "read_only")
+            }
+            Work::Ask(Ask::Complete { .. }) => (String::new(), "read_only"),
+        };
+        Self {
+            id: request.id.to_owned(),
+            method,
+            version: asking.version(),
+            in_force: Arc::clone(&asking.in_force),
+            subject,
+            effect,
+        }
+    }
+
+    /// What the call may do, for the metrics.
+    pub(super) fn effect(&self) -> &'static str {
+        self.effect
+    }
+
+    fn is_about_a_resource(&self) -> bool {
+        matches!(self.method, Method::ReadResource | Method::Subscribe | Method::Unsubscribe)
+    }
+}
+
+fn effect_of(engine: &Engine, name: &str) -> &'static str {
+    engine.world().catalogue.tool(name).map_or("unknown", |tool| tool.classified.effect.word())
+}
+
+/// A result that the gateway itself wrote, raw.
+pub(super) fn own_result(frame: &Frame, result: &str) -> Answer {
+    let result = bridge::result_for(frame.version, frame.method.kind(), result, &frame.in_force.server_info);
+    Answer::result(&frame.id, &result)
+}
+
+/// The answer to an outcome; nothing when the caller took the call back.
+pub(super) fn render(frame: &Frame, engine: &Engine, outcome: Outcome) -> Finished {
+    let answer = match outcome {
+        Outcome::Result { result, from: _ } => own_result(frame, result.get()),
+        Outcome::Error { error, from: _ } => {
+            let error = bridge::error_for(frame.version, frame.method.word(), error.get());
+            Answer::raw_error(frame.version, &frame.id, &error)
+        }
+        Outcome::Refused(refusal) => Answer::fault(frame.version, &frame.id, refused(frame, &refusal)),
+        Outcome::Unrecorded { reason } => {
+            let sentence = format!("the call was not made because it could not be recorded: {reason}");
+            failed(frame, engine, Fate::NotSent, &sentence)
+        }
+        Outcome::Failed { fate, sentence, from: _ } => failed(frame, engine, fate, &sentence),
+        Outcome::Cancelled => return None,
+    };
+    Some(answer)
+}
+
+fn refused(frame: &Frame, refusal: &Refusal) -> Fault {
+    let code = match (refusal.code, frame.version.era()) {
+        (Code::ResourceNotFound, Era::Legacy) => codes::RESOURCE_NOT_FOUND,
+        (
+            Code::ResourceNotFound
+            | Code::ToolNotFound
+            | Code::PromptNotFound
+            | Code::ResourceAmbiguous
+            | Code::BadArguments,
+            _,
+        ) => codes::INVALID_PARAMS,
+    };
+    let uri = frame.is_about_a_resource().then_some(frame.subject.as_str());
+    let mut fault = Fault::new(code, refusal.sentence.clone());
+    fault.data = Some(error_data(refusal.code.word(), &refusal.nearest, uri));
+    fault
+}
+
+/// A call that did not run, or whose answer was lost. A model reads results, so for a tool it is
+/// a result that says so.
+fn failed(frame: &Frame, engine: &Engine, fate: Fate, sentence: &str) -> Answer {
+    if frame.method != Method::CallTool {
+        let mut fault = Fault::new(codes::INTERNAL_ERROR, sentence);
+        let uri = frame.is_about_a_resource().then_some(frame.subject.as_str());
+        fault.data = Some(error_data(fate.word(), &[], uri));
+        return Answer::fault(frame.version, &frame.id, fault);
+    }
+    let said = format!(r#"{{"code":{},"message":{}}}"#, object::quote(fate.word()), object::quote(sentence));
+    let world = engine.world();
+    let has_output_schema = world.catalogue.tool(&frame.subject).is_some_and(|tool| tool.definition.output_schema.is_some());
+    // Clients check structured content against the tool's own output schema, errors included.
+    let result = if has_output_schema {
+        let result = authored::tool_error(sentence, None);
+        let meta = format!(r#"{{"countersign/outcome":{said}}}"#);
+        object::edit(&result, &[Edit::Set("_meta", &meta)]).unwrap_or(result)
+    } else {
+        authored::tool_error(sentence, Some(&said))
+    };
+    own_result(frame, &result)
+}

@@ -1,0 +1,142 @@
+//! A call put under way: its passage, its place among the calls, and what happens when it ends.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use countersign_core::admit::{Ask, Origin};
+use countersign_core::principal::Caller;
+use countersign_engine::{Outcome, Passage, ToCaller};
+use countersign_wire::authored;
+use countersign_wire::rpc::Fault;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::ask::Work;
+use super::render::{Frame, own_result, render};
+use super::{Asking, Request, invalid};
+use crate::answer::Answer;
+use crate::meta_tools::{self, MetaAnswer};
+use crate::method::Method;
+use crate::metrics::Verdict;
+use crate::running::{Finished, Running};
+use crate::session::{SUBSCRIPTIONS, Session};
+use crate::shared::Shared;
+use crate::speaker::Speaker;
+
+/// How many messages for the caller wait until they are sent.
+const MESSAGES: usize = 64;
+
+/// Puts a request under way.
+pub(super) fn start(asking: &Asking, request: &Request<'_>, method: Method, work: Work) -> Running {
+    let (to_caller, messages) = mpsc::channel(MESSAGES);
+    let cancel = CancellationToken::new();
+    let ticket = asking.speaker.calls().map(|calls| calls.enter(request.id, &cancel));
+    let passage = passage(asking, request, method, (to_caller, cancel.clone()));
+    let frame = Frame::new(asking, request, method, &work);
+    let job = Job { shared: Arc::clone(&asking.shared), caller: asking.caller.clone(), speaker: asking.speaker.clone() };
+    let started = Instant::now();
+    let running = async move {
+        let finished = job.finish(work, passage, &frame, started).await;
+        drop(ticket);
+        finished
+    };
+    Running::new(&asking.shared, &asking.speaker, request.id, (messages, cancel), running)
+}
+
+fn passage(
+    asking: &Asking,
+    request: &Request<'_>,
+    method: Method,
+    (to_caller, cancel): (mpsc::Sender<ToCaller>, CancellationToken),
+) -> Passage {
+    let judged = method.judged_members();
+    let extra = request.params.iter().filter(|(name, _)| !judged.contains(name));
+    Passage {
+        abilities: asking.speaker.abilities().clone(),
+        progress_token: request.meta.progress_token.map(RawValue::to_owned),
+        log_level: asking.speaker.level().map(|level| level.word().to_owned()),
+        meta: request.meta.rest.iter().map(|(name, value)| (name.clone(), (*value).to_owned())).collect(),
+        extra: extra.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        to_caller,
+        cancel,
+    }
+}
+
+/// Everything that a call needs besides what it asks for.
+struct Job {
+    shared: Arc<Shared>,
+    caller: Caller,
+    speaker: Speaker,
+}
+
+impl Job {
+    async fn finish(&self, work: Work, passage: Passage, frame: &Frame, started: Instant) -> Finished {
+        let outcome = match work {
+            Work::Meta(tool, arguments) => {
+                match meta_tools::run(tool, &self.shared.engine, &self.caller, arguments, passage).await {
+                    MetaAnswer::Own(result) => {
+                        self.shared.metrics.request(frame.method.word(), Verdict::Done, started.elapsed());
+                        return Some(own_result(frame, &result));
+                    }
+                    MetaAnswer::Passed(outcome) => outcome,
+                }
+            }
+            Work::Ask(Ask::Subscribe { uri }) => match self.subscribe(uri, passage).await {
+                Ok(outcome) => outcome,
+                Err(fault) => return Some(Answer::fault(frame.version, &frame.id, fault)),
+            },
+            Work::Ask(Ask::Unsubscribe { uri }) => match self.unsubscribe(uri, passage).await {
+                Some(outcome) => outcome,
+                None => return Some(Answer::result(&frame.id, authored::EMPTY_RESULT)),
+            },
+            Work::Ask(ask) => self.call(ask, passage).await,
+        };
+        let verdict = Verdict::of(&outcome);
+        self.shared.metrics.request(frame.method.word(), verdict, started.elapsed());
+        self.shared.metrics.call(&outcome, frame.effect());
+        render(frame, &self.shared.engine, outcome)
+    }
+
+    async fn call(&self, ask: Ask, passage: Passage) -> Outcome {
+        self.shared.engine.call(&self.caller, ask, Origin::Direct, passage).await
+    }
+
+    fn session(&self) -> Option<&Arc<Session>> {
+        match &self.speaker {
+            Speaker::Session(session) => Some(session),
+            Speaker::Stateless(_) => None,
+        }
+    }
+
+    /// The watch is entered before the upstream is told, so that no update falls between the two.
+    async fn subscribe(&self, uri: String, passage: Passage) -> Result<Outcome, Fault> {
+        let Some(session) = self.session() else {
+            return Err(invalid("`resources/subscribe` needs a session".to_owned()));
+        };
+        let is_new = session.watch(&uri).ok_or_else(|| {
+            invalid(format!("a session may watch at most {SUBSCRIPTIONS} resources; unsubscribe from one"))
+        })?;
+        if is_new {
+            self.shared.watches.hold(&session.principal, &uri);
+        }
+        let outcome = self.call(Ask::Subscribe { uri: uri.clone() }, passage).await;
+        if is_new && !matches!(outcome, Outcome::Result { .. }) && session.unwatch(&uri) {
+            self.shared.watches.release(&session.principal, &uri);
+        }
+        Ok(outcome)
+    }
+
+    /// `None` when others still watch, so that the upstream is not told.
+    async fn unsubscribe(&self, uri: String, passage: Passage) -> Option<Outcome> {
+        if let Some(session) = self.session() {
+            if session.unwatch(&uri) {
+                self.shared.watches.release(&session.principal, &uri);
+            }
+            if self.shared.watches.is_held(&session.principal, &uri) {
+                return None;
+            }
+        }
+        Some(self.call(Ask::Unsubscribe { uri }, passage).await)
+    }
+}

@@ -1,0 +1,154 @@
+//! The HTTP listeners: connections taken in, served and ended.
+
+mod body;
+mod headers;
+mod post;
+mod reply;
+mod routes;
+mod streams;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::guard::Own;
+use crate::notify;
+use crate::shared::Shared;
+
+/// How long a client may take for the head of its next request. Idle connections end by it too, so it is
+/// longer than clients keep theirs.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// How long calls under way have to end when the gateway stops.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How many bytes of a request's head are taken in.
+const HEAD_BYTES: usize = 96 * 1024;
+
+/// One connection, as its requests see it.
+#[derive(Debug)]
+struct Connection {
+    shared: Arc<Shared>,
+    own: Own,
+    routes: Routes,
+    stop: CancellationToken,
+}
+
+/// Which routes a listener has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Routes {
+    /// `/mcp` and the probes.
+    Main,
+    /// `/metrics`
+    Metrics,
+}
+
+/// Serves until `stop`.
+pub(crate) async fn serve(
+    shared: &Arc<Shared>,
+    listener: TcpListener,
+    metrics: Option<TcpListener>,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    let open = Arc::clone(shared);
+    let pump = notify::pump(Arc::clone(shared), shared.engine.changes(), move || open.sessions.all(), stop.clone());
+    let pump = tokio::spawn(pump);
+    let main = accept(shared, listener, Routes::Main, &stop);
+    match metrics {
+        Some(metrics) => {
+            let (main, metrics) = tokio::join!(main, accept(shared, metrics, Routes::Metrics, &stop));
+            main.and(metrics)?;
+        }
+        None => main.await?,
+    }
+    pump.abort();
+    Ok(())
+}
+
+async fn accept(
+    shared: &Arc<Shared>,
+    listener: TcpListener,
+    routes: Routes,
+    stop: &CancellationToken,
+) -> io::Result<()> {
+    let address = listener.local_addr()?;
+    // Every connection holds a sender; when the last one is gone the receiver knows.
+    let (alive, mut ended) = mpsc::channel::<Infallible>(1);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => break,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let connection = connection(shared, &stream, address, routes, stop);
+                let alive = alive.clone();
+                drop(tokio::spawn(async move {
+                    serve_connection(Arc::new(connection), stream).await;
+                    drop(alive);
+                }));
+            }
+            Err(error) => {
+                // Out of descriptors, or a client that is gone already: neither ends the listener.
+                tracing::warn!(%error, "a connection could not be taken in");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    drop((listener, alive));
+    for session in shared.sessions.all() {
+        session.close_stream();
+    }
+    if tokio::time::timeout(GRACE, ended.recv()).await.is_err() {
+        tracing::warn!("connections that did not end in time are dropped");
+    }
+    Ok(())
+}
+
+fn connection(
+    shared: &Arc<Shared>,
+    stream: &TcpStream,
+    listener: SocketAddr,
+    routes: Routes,
+    stop: &CancellationToken,
+) -> Connection {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY cannot be set");
+    }
+    let reached = stream.local_addr().unwrap_or(listener);
+    Connection { shared: Arc::clone(shared), own: Own::of(reached), routes, stop: stop.clone() }
+}
+
+async fn serve_connection(connection: Arc<Connection>, stream: TcpStream) {
+    let stop = connection.stop.clone();
+    let service = service_fn(move |request| {
+        let connection = Arc::clone(&connection);
+        async move { Ok::<_, Infallible>(routes::answer(&connection, request).await) }
+    });
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_headers(headers::COUNT)
+        .max_header_size(HEAD_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut serving = std::pin::pin!(serving);
+    let ended = tokio::select! {
+        ended = serving.as_mut() => ended,
+        () = stop.cancelled() => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}

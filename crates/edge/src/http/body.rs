@@ -1,0 +1,153 @@
+//! Bodies: requests read within their limit, responses whole or as events.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use countersign_wire::sse;
+use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+
+/// How long a body may take to arrive.
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How much of a body that is too large is read on, so that its client reads the answer.
+const DRAINED: usize = 64 * 1024 * 1024;
+
+/// How long such a body is read on.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A quiet stream says something at least this often.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Why a body was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// It is larger than the limit.
+    TooLarge,
+    /// It took too long.
+    TooSlow,
+    /// Its client went away in the middle.
+    Broken,
+}
+
+/// Reads a body of at most `limit` bytes.
+pub(super) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, Unread> {
+    let reading = async {
+        if usize::try_from(body.size_hint().lower()).map_or(true, |announced| announced > limit) {
+            drain(&mut body).await;
+            return Err(Unread::TooLarge);
+        }
+        let mut first = Bytes::new();
+        let mut rest: Option<BytesMut> = None;
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
+            let length = rest.as_ref().map_or(first.len(), BytesMut::len);
+            if length.saturating_add(data.len()) > limit {
+                drain(&mut body).await;
+                return Err(Unread::TooLarge);
+            }
+            match &mut rest {
+                // Most bodies come in one piece and are never copied.
+                None if first.is_empty() => first = data,
+                None => {
+                    let mut joined = BytesMut::with_capacity(first.len() + data.len());
+                    joined.extend_from_slice(&first);
+                    joined.extend_from_slice(&data);
+                    rest = Some(joined);
+                }
+                Some(joined) => joined.extend_from_slice(&data),
+            }
+        }
+        Ok(rest.map_or(first, BytesMut::freeze))
+    };
+    tokio::time::timeout(READ_TIMEOUT, reading).await.unwrap_or(Err(Unread::TooSlow))
+}
+
+/// A client that still writes when the connection closes sees a reset and not the answer.
+async fn drain(body: &mut Incoming) {
+    let draining = async {
+        let mut drained = 0_usize;
+        while drained < DRAINED {
+            match body.frame().await {
+                Some(Ok(frame)) => drained += frame.data_ref().map_or(0, Bytes::len),
+                Some(Err(_)) | None => break,
+            }
+        }
+    };
+    // Whether it was drained or not, the answer is the same.
+    tokio::time::timeout(DRAIN_TIMEOUT, draining).await.ok();
+}
+
+/// The body of a response.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// All of it.
+    Whole(Option<Bytes>),
+    /// Messages as server-sent events, until their sender ends.
+    Events(Events),
+}
+
+/// A stream of events.
+#[derive(Debug)]
+pub(super) struct Events {
+    messages: mpsc::Receiver<String>,
+    heartbeat: Interval,
+}
+
+impl Body {
+    pub(super) fn whole(text: impl Into<Bytes>) -> Self {
+        Self::Whole(Some(text.into()))
+    }
+
+    pub(super) fn empty() -> Self {
+        Self::Whole(None)
+    }
+
+    pub(super) fn events(messages: mpsc::Receiver<String>) -> Self {
+        let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self::Events(Events { messages, heartbeat })
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut *self {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Events(events) => match events.messages.poll_recv(cx) {
+                Poll::Ready(Some(message)) => {
+                    let event = sse::encode(None, &message);
+                    Poll::Ready(Some(Ok(Frame::data(Bytes::from(event)))))
+                }
+                Poll::Ready(None) => Poll::Ready(None),
+                Poll::Pending => {
+                    let beat = events.heartbeat.poll_tick(cx);
+                    beat.map(|_| Some(Ok(Frame::data(Bytes::from_static(sse::KEEP_ALIVE.as_bytes())))))
+                }
+            },
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => {
+                let length = bytes.as_ref().map_or(0, Bytes::len);
+                SizeHint::with_exact(u64::try_from(length).unwrap_or(u64::MAX))
+            }
+            Self::Events(_) => SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The headers of a request: limits, and the few that are read, each at most once.
+
+use countersign_wire::headers::Seen;
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName};
+
+/// How many headers a request may have; hyper answers more with 431.
+pub(super) const COUNT: usize = 100;
+/// How long one value may be.
+const VALUE_BYTES: usize = 16 * 1024;
+/// How long all names and values may be together.
+const TOTAL_BYTES: usize = 64 * 1024;
+
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const SURFACE: HeaderName = HeaderName::from_static("x-countersign-surface");
+
+/// Headers that ask for a narrowed catalogue. Served without the narrowing, the request would see
+/// more than its caller wanted it to.
+const NARROWING: [HeaderName; 3] = [
+    HeaderName::from_static("x-countersign-toolset"),
+    HeaderName::from_static("x-muster-toolset"),
+    HeaderName::from_static("x-countersign-specialist"),
+];
+
+/// The headers that the gateway reads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Read<'r> {
+    /// What 2026-07-28 compares with the body.
+    pub(super) seen: Seen<'r>,
+    pub(super) session: Option<&'r str>,
+    pub(super) surface: Option<&'r str>,
+}
+
+impl<'r> Read<'r> {
+    /// Reads them; the error names the header that is there twice or is no text.
+    pub(super) fn of(headers: &'r HeaderMap) -> Result<Self, String> {
+        if let Some(narrowing) = NARROWING.iter().find(|name| headers.contains_key(*name)) {
+            return Err(format!(
+                "header `{narrowing}` is not supported by this version of countersign: the request would be served \
+                 without the narrowing that it asks for; remove the header"
+            ));
+        }
+        Ok(Self {
+            seen: Seen { version: one(headers, &VERSION)?, method: one(headers, &METHOD)?, name: one(headers, &NAME)? },
+            session: one(headers, &SESSION)?,
+            surface: one(headers, &SURFACE)?,
+        })
+    }
+
+    /// Whether the version header says 2026-07-28 or later.
+    pub(super) fn is_modern(&self) -> bool {
+        self.seen.version.is_some_and(is_modern)
+    }
+}
+
+/// Whether a text is the date of a revision without sessions.
+fn is_modern(version: &str) -> bool {
+    let is_date = version.len() == 10
+        && version.bytes().enumerate().all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
+    is_date && version >= "2026-07-28"
+}
+
+fn one<'r>(headers: &'r HeaderMap, name: &HeaderName) -> Result<Option<&'r str>, String> {
+    let mut values = headers.get_all(name).iter();
+    let Some(first) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(format!("header `{name}` is there more than once"));
+    }
+    first.to_str().map(Some).map_err(|_| format!("header `{name}` is not visible ASCII"))
+}
+
+/// Which limit the headers break.
+pub(super) fn broken_limit(headers: &HeaderMap) -> Option<String> {
+    let mut total = 0_usize;
+    for (name, value) in headers {
+        if value.len() > VALUE_BYTES {
+            return Some(format!("header `{name}` is longer than {VALUE_BYTES} bytes"));
+        }
+        total += name.as_str().len() + value.len();
+    }
+    if headers.len() > COUNT {
+        Some(format!("more than {COUNT} headers"))
+    } else if total > TOTAL_BYTES {
+        Some(format!("the headers together are longer than {TOTAL_BYTES} bytes"))
+    } else {
+        None
+    }
+}
+
+/// What a body may be answered with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Accepts {
+    pub(super) json: bool,
+    pub(super) events: bool,
+}
+
+impl Accepts {
+    /// Reads `Accept` liberally: absent means anything, parameters do not matter.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let mut accepts = Self { json: false, events: false };
+        let mut is_there = false;
+        for value in headers.get_all(ACCEPT) {
+            is_there = true;
+            for range in value.to_str().unwrap_or_default().split(',') {
+                let range = range.split(';').next().unwrap_or_default().trim();
+                let any = range == "*/*";
+                accepts.json |= any || range.eq_ignore_ascii_case("application/json") || range.eq_ignore_ascii_case("application/*");
+                accepts.events |= any || range.eq_ignore_ascii_case("text/event-stream") || range.eq_ignore_ascii_case("text/*");
+            }
+        }
+        if is_there { accepts } else { Self { json: true, events: true } }
+    }
+}
+
+/// Why a body cannot be read as it is announced.
+pub(super) fn unreadable(headers: &HeaderMap) -> Option<&'static str> {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let media_type = types.next().and_then(|value| value.to_str().ok()).and_then(|value| value.split(';').next());
+    let is_json = media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case("application/json"));
+    if !is_json || types.next().is_some() {
+        return Some("header `content-type` must be `application/json`");
+    }
+    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
+    let is_encoded = codings.any(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity"));
+    is_encoded.then_some("header `content-encoding`: send the body without compression")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! Responses, each with the headers that every one of its kind carries.
+
+use bytes::Bytes;
+use countersign_wire::{codes, rpc};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
+use tokio::sync::mpsc;
+
+use super::body::Body;
+use super::headers::Accepts;
+use crate::answer::Answer;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+
+fn response(status: StatusCode, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, NO_STORE);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+    response
+}
+
+/// A JSON text.
+pub(super) fn json(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
+    let mut response = response(status, Body::whole(text));
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response
+}
+
+/// A JSON-RPC error that belongs to no request that could be read.
+pub(super) fn error(status: StatusCode, message: &str) -> Response<Body> {
+    fault(status, None, message)
+}
+
+/// A JSON-RPC error of the transport for the request with this id.
+pub(super) fn fault(status: StatusCode, id: Option<&str>, message: &str) -> Response<Body> {
+    json(status, rpc::error(id, codes::INVALID_REQUEST, message, None))
+}
+
+/// An answer, as JSON, or as one event where the client takes nothing else.
+pub(super) fn answer(answer: Answer, accepts: Accepts) -> Response<Body> {
+    if accepts.json || !accepts.events {
+        return json(answer.status, answer.text);
+    }
+    let (sender, messages) = mpsc::channel(1);
+    // The channel is fresh and its receiver is here, so that one message always finds room.
+    sender.try_send(answer.text).ok();
+    let mut response = events(messages);
+    *response.status_mut() = answer.status;
+    response
+}
+
+/// A stream of events; no proxy is to hold it back.
+pub(super) fn events(messages: mpsc::Receiver<String>) -> Response<Body> {
+    let mut response = response(StatusCode::OK, Body::events(messages));
+    response.headers_mut().insert(CONTENT_TYPE, EVENTS);
+    response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}
+
+/// 202 for a notification or an answer that was taken in.
+pub(super) fn accepted() -> Response<Body> {
+    response(StatusCode::ACCEPTED, Body::empty())
+}
+
+/// 204
+pub(super) fn no_content() -> Response<Body> {
+    response(StatusCode::NO_CONTENT, Body::empty())
+}
+
+/// A plain text.
+pub(super) fn text(content_type: &'static str, text: String) -> Response<Body> {
+    let mut response = response(StatusCode::OK, Body::whole(text));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// 405, naming what is allowed.
+pub(super) fn not_allowed(allow: &'static str) -> Response<Body> {
+    let mut response = error(StatusCode::METHOD_NOT_ALLOWED, &format!("this route takes {allow}"));
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+    response
+}
+
+/// 404 for a path that is no route.
+pub(super) fn not_found() -> Response<Body> {
+    json(StatusCode::NOT_FOUND, r#"{"error":"not found: the MCP endpoint is /mcp"}"#)
+}
+
+/// 503, to be tried again.
+pub(super) fn busy(id: &str, message: &str) -> Response<Body> {
+    let mut response = fault(StatusCode::SERVICE_UNAVAILABLE, Some(id), message);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    response
+}

@@ -1,0 +1,121 @@
+//! Every request of every listener: the guard, the routes, and the headers of every response.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use countersign_engine::Refused;
+use futures_util::FutureExt;
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, VARY,
+};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use super::body::Body;
+use super::{Connection, Routes, headers, post, reply, streams};
+use crate::guard::{self, Denied};
+use crate::settings::InForce;
+
+const MAIN_METHODS: &str = "POST, GET, DELETE";
+
+/// Answers one request. A panic in answering it is its own failure and no other request's.
+pub(super) async fn answer(connection: &Arc<Connection>, request: Request<Incoming>) -> Response<Body> {
+    let in_force = connection.shared.in_force();
+    let listed = match guard::check(request.uri(), request.headers(), &connection.own, &in_force.allowed) {
+        Ok(listed) => listed.0.cloned(),
+        Err(denied) => return refuse(connection, &request, &denied),
+    };
+    if let Some(broken) = headers::broken_limit(request.headers()) {
+        return reply::error(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &broken);
+    }
+    let preflight = listed.is_some() && request.method() == Method::OPTIONS;
+    let mut response = if preflight && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
+        preflight_answer(request.headers())
+    } else {
+        let answering = AssertUnwindSafe(route(connection, in_force, request)).catch_unwind();
+        answering.await.unwrap_or_else(|_| {
+            tracing::error!("a request was given up because answering it panicked");
+            reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the gateway failed to answer this request")
+        })
+    };
+    if let Some(origin) = listed {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("mcp-session-id"));
+        headers.append(VARY, HeaderValue::from_static("origin"));
+    }
+    response
+}
+
+fn refuse(connection: &Connection, request: &Request<Incoming>, denied: &Denied) -> Response<Body> {
+    let reason = denied.to_string();
+    tracing::warn!(%reason, "a request was refused before anything of it was read");
+    if connection.shared.metrics.guard_refusal() {
+        connection.shared.engine.note(Refused {
+            principal: "unknown".to_owned(),
+            kind: "origin_refused",
+            method: request.method().to_string(),
+            subject: denied.subject(),
+            reason: reason.clone(),
+        });
+    }
+    reply::error(StatusCode::FORBIDDEN, &reason)
+}
+
+/// CORS for a listed origin (Fetch standard). Headers that mirror parameters have names of their own.
+fn preflight_answer(asked: &HeaderMap) -> Response<Body> {
+    let mut allowed = "content-type, accept, authorization, last-event-id, mcp-session-id, mcp-protocol-version, \
+                       mcp-method, mcp-name, x-countersign-surface"
+        .to_owned();
+    let asked = asked.get(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    for name in asked.split(',').map(str::trim).filter(|name| name.to_ascii_lowercase().starts_with("mcp-param-")) {
+        allowed.push_str(", ");
+        allowed.push_str(name);
+    }
+    let mut response = reply::no_content();
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(MAIN_METHODS));
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    if let Ok(allowed) = HeaderValue::from_str(&allowed) {
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    }
+    response
+}
+
+async fn route(connection: &Arc<Connection>, in_force: Arc<InForce>, request: Request<Incoming>) -> Response<Body> {
+    let method = request.method().clone();
+    match (connection.routes, request.uri().path()) {
+        (Routes::Main, "/mcp") => match method {
+            Method::POST => post::answer(connection, in_force, request).await,
+            Method::GET => streams::open(connection, request.headers()),
+            Method::DELETE => streams::end_session(connection, request.headers()),
+            _ => reply::not_allowed(MAIN_METHODS),
+        },
+        (_, "/health") => read_only(&method, || reply::json(StatusCode::OK, r#"{"status":"live"}"#)),
+        (Routes::Main, "/ready") if method == Method::GET => ready(connection).await,
+        (Routes::Main, "/ready") => reply::not_allowed("GET"),
+        (Routes::Metrics, "/metrics") => read_only(&method, || metrics(connection)),
+        (Routes::Main | Routes::Metrics, _) => reply::not_found(),
+    }
+}
+
+fn read_only(method: &Method, answer: impl FnOnce() -> Response<Body>) -> Response<Body> {
+    if *method == Method::GET { answer() } else { reply::not_allowed("GET") }
+}
+
+async fn ready(connection: &Connection) -> Response<Body> {
+    let readiness = connection.shared.engine.readiness().await;
+    let status = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    match serde_json::to_string(&readiness) {
+        Ok(text) => reply::json(status, text),
+        Err(error) => reply::error(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+fn metrics(connection: &Connection) -> Response<Body> {
+    let world = connection.shared.engine.world();
+    let text = connection.shared.metrics.render(connection.shared.sessions.count(), &world.catalogue);
+    reply::text("application/openmetrics-text; version=1.0.0; charset=utf-8", text)
+}

@@ -1,0 +1,65 @@
+//! `GET` and `DELETE` of `/mcp`: a session's standing stream, and its end.
+
+use std::sync::Arc;
+
+use countersign_engine::Refused;
+use http::header::ACCEPT;
+use http::{HeaderMap, Response, StatusCode};
+use tokio::sync::mpsc;
+
+use super::body::Body;
+use super::headers::{Accepts, Read};
+use super::{Connection, reply};
+
+/// How many messages wait for a client that reads slowly.
+const MESSAGES: usize = 64;
+
+/// Where no session is named, no stream is offered; that is said before anyone is asked who they are,
+/// so that it never starts a sign-in.
+const WITHOUT_STREAM: &str = "POST, DELETE";
+
+/// Opens the standing stream of a session. A second one takes the place of the first.
+pub(super) fn open(connection: &Connection, headers: &HeaderMap) -> Response<Body> {
+    let wants_events = headers.contains_key(ACCEPT) && Accepts::of(headers).events;
+    let Ok(read) = Read::of(headers) else {
+        return reply::not_allowed(WITHOUT_STREAM);
+    };
+    let caller = connection.shared.caller();
+    let session = read.session.filter(|_| wants_events && !read.is_modern());
+    let Some(session) = session.and_then(|id| connection.shared.sessions.find(id, &caller)) else {
+        return reply::not_allowed(WITHOUT_STREAM);
+    };
+    let (sender, messages) = mpsc::channel(MESSAGES);
+    session.open_stream(sender);
+    if connection.stop.is_cancelled() {
+        session.close_stream();
+    }
+    reply::events(messages)
+}
+
+/// Ends a session for good.
+pub(super) fn end_session(connection: &Arc<Connection>, headers: &HeaderMap) -> Response<Body> {
+    let read = match Read::of(headers) {
+        Ok(read) if read.is_modern() => return reply::not_allowed("POST"),
+        Ok(read) => read,
+        Err(message) => return reply::error(StatusCode::BAD_REQUEST, &message),
+    };
+    let Some(id) = read.session else {
+        return reply::error(StatusCode::BAD_REQUEST, "header `mcp-session-id` must name the session to end");
+    };
+    let shared = &connection.shared;
+    let caller = shared.caller();
+    let Some(session) = shared.sessions.find(id, &caller) else {
+        return reply::error(StatusCode::NOT_FOUND, "session not found");
+    };
+    shared.sessions.close(&session);
+    shared.end_session(&session, &caller);
+    shared.engine.note(Refused {
+        principal: session.principal.to_string(),
+        kind: "session_ended",
+        method: "DELETE".to_owned(),
+        subject: "session".to_owned(),
+        reason: "its client ended it".to_owned(),
+    });
+    reply::no_content()
+}

@@ -1,0 +1,189 @@
+//! `subscriptions/listen` of 2026-07-28: one stream of the changes that its caller asked for.
+
+use std::sync::Arc;
+
+use countersign_core::admit::{Ask, Origin};
+use countersign_core::principal::Caller;
+use countersign_engine::{Change, Outcome};
+use countersign_wire::meta::{SERVER_INFO, SUBSCRIPTION_ID};
+use countersign_wire::object::{self, Edit, Object};
+use countersign_wire::rpc::{self, Fault};
+use serde::Deserialize;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::calls::Ticket;
+use crate::dispatch::{Asking, Request, invalid};
+use crate::session::SUBSCRIPTIONS;
+use crate::settings::InForce;
+use crate::shared::{Shared, quiet_passage};
+
+/// One subscription.
+#[derive(Debug)]
+pub(crate) struct Listen {
+    shared: Arc<Shared>,
+    in_force: Arc<InForce>,
+    caller: Caller,
+    /// The id of the request, raw: it tags every message.
+    id: String,
+    filter: Filter,
+    sees_direct: bool,
+    changes: Receiver<Change>,
+    cancel: CancellationToken,
+    ticket: Option<Ticket>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Filter {
+    tools_list_changed: bool,
+    prompts_list_changed: bool,
+    resources_list_changed: bool,
+    resource_subscriptions: Vec<String>,
+}
+
+impl Listen {
+    /// Reads what is to be listened to. Changes from now on are told.
+    pub(crate) fn read(asking: &Asking, request: &Request<'_>) -> Result<Self, Fault> {
+        let raw = request.params.get("notifications").ok_or_else(|| invalid("`params.notifications` is missing".to_owned()))?;
+        let filter: Filter =
+            serde_json::from_str(raw.get()).map_err(|error| invalid(format!("`params.notifications`: {error}")))?;
+        if filter.resource_subscriptions.len() > SUBSCRIPTIONS {
+            return Err(invalid(format!("`params.notifications.resourceSubscriptions` may name at most {SUBSCRIPTIONS} resources")));
+        }
+        let cancel = CancellationToken::new();
+        Ok(Self {
+            shared: Arc::clone(&asking.shared),
+            in_force: Arc::clone(&asking.in_force),
+            caller: asking.caller.clone(),
+            id: request.id.to_owned(),
+            filter,
+            sees_direct: asking.surfaces.direct,
+            changes: asking.shared.engine.changes(),
+            ticket: asking.speaker.calls().map(|calls| calls.enter(request.id, &cancel)),
+            cancel,
+        })
+    }
+
+    /// Tells until the caller goes, takes the request back, or the gateway stops.
+    pub(crate) async fn run(mut self, out: mpsc::Sender<String>, stop: CancellationToken) {
+        let watched = self.watch().await;
+        self.tell(&out, &watched, &stop).await;
+        for uri in watched {
+            if self.shared.watches.release(self.caller.principal.key(), &uri) {
+                self.shared.unwatch_later(&self.caller, uri);
+            }
+        }
+        drop(self.ticket.take());
+    }
+
+    async fn tell(&mut self, out: &mpsc::Sender<String>, watched: &[String], stop: &CancellationToken) {
+        if out.send(self.acknowledgement(watched)).await.is_err() {
+            return;
+        }
+        loop {
+            let messages = tokio::select! {
+                change = self.changes.recv() => match change {
+                    Ok(change) => self.messages(&change, watched),
+                    // What was missed is not known, so that every list may have changed.
+                    Err(RecvError::Lagged(_)) => self.all_lists(),
+                    Err(RecvError::Closed) => break,
+                },
+                () = stop.cancelled() => break,
+                () = self.cancel.cancelled() => return,
+                () = out.closed() => return,
+            };
+            for message in messages {
+                if out.send(message).await.is_err() {
+                    return;
+                }
+            }
+        }
+        let result = format!(
+            r#"{{"resultType":"complete","_meta":{{{}:{},{}:{}}}}}"#,
+            object::quote(SERVER_INFO),
+            self.in_force.server_info,
+            object::quote(SUBSCRIPTION_ID),
+            self.id
+        );
+        // A caller that is gone needs no farewell.
+        out.send(rpc::result(&self.id, &result)).await.ok();
+    }
+
+    /// Subscribes upstream. Resources that cannot be watched are left out of the acknowledgement.
+    async fn watch(&self) -> Vec<String> {
+        let mut watched: Vec<String> = Vec::new();
+        for uri in &self.filter.resource_subscriptions {
+            if watched.contains(uri) {
+                continue;
+            }
+            self.shared.watches.hold(self.caller.principal.key(), uri);
+            let ask = Ask::Subscribe { uri: uri.clone() };
+            let outcome = self.shared.engine.call(&self.caller, ask, Origin::Direct, quiet_passage()).await;
+            if matches!(outcome, Outcome::Result { .. }) {
+                watched.push(uri.clone());
+            } else {
+                self.shared.watches.release(self.caller.principal.key(), uri);
+            }
+        }
+        watched
+    }
+
+    fn acknowledgement(&self, watched: &[String]) -> String {
+        let mut accepted = Vec::new();
+        for (name, is_wanted) in [
+            ("toolsListChanged", self.filter.tools_list_changed),
+            ("promptsListChanged", self.filter.prompts_list_changed),
+            ("resourcesListChanged", self.filter.resources_list_changed),
+        ] {
+            if is_wanted {
+                accepted.push(format!(r#""{name}":true"#));
+            }
+        }
+        if !watched.is_empty() {
+            let uris: Vec<String> = watched.iter().map(|uri| object::quote(uri)).collect();
+            accepted.push(format!(r#""resourceSubscriptions":[{}]"#, uris.join(",")));
+        }
+        let params = format!(r#"{{"notifications":{{{}}},"_meta":{}}}"#, accepted.join(","), self.tag());
+        rpc::notification("notifications/subscriptions/acknowledged", Some(&params))
+    }
+
+    fn messages(&self, change: &Change, watched: &[String]) -> Vec<String> {
+        match change {
+            Change::Tools => self.list("tools", self.filter.tools_list_changed && self.sees_direct),
+            Change::Prompts => self.list("prompts", self.filter.prompts_list_changed),
+            Change::Resources => self.list("resources", self.filter.resources_list_changed),
+            Change::ResourceUpdated { principal, uri, params } => {
+                let own = principal.as_ref().is_none_or(|principal| principal == self.caller.principal.key());
+                if own && watched.contains(uri) { vec![self.updated(params.get())] } else { Vec::new() }
+            }
+            Change::Log { .. } => Vec::new(),
+        }
+    }
+
+    fn all_lists(&self) -> Vec<String> {
+        [Change::Tools, Change::Prompts, Change::Resources].iter().flat_map(|change| self.messages(change, &[])).collect()
+    }
+
+    fn list(&self, name: &str, is_wanted: bool) -> Vec<String> {
+        if !is_wanted {
+            return Vec::new();
+        }
+        let params = format!(r#"{{"_meta":{}}}"#, self.tag());
+        vec![rpc::notification(&format!("notifications/{name}/list_changed"), Some(&params))]
+    }
+
+    fn updated(&self, params: &str) -> String {
+        let own = Object::parse(params).ok().and_then(|params| params.get("_meta"));
+        let tagged = own.and_then(|own| object::edit(own.get(), &[Edit::Set(SUBSCRIPTION_ID, &self.id)]).ok());
+        let meta = tagged.unwrap_or_else(|| self.tag());
+        let params = object::edit(params, &[Edit::Set("_meta", &meta)]).unwrap_or_else(|_| format!(r#"{{"_meta":{meta}}}"#));
+        rpc::notification("notifications/resources/updated", Some(&params))
+    }
+
+    fn tag(&self) -> String {
+        format!("{{{}:{}}}", object::quote(SUBSCRIPTION_ID), self.id)
+    }
+}

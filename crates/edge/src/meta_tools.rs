@@ -1,0 +1,189 @@
+//! The meta-tools of the `meta` surface: their names, and which function answers each (spec 2.5).
+
+mod answer;
+mod arguments;
+mod definitions;
+mod forward;
+mod invocation;
+mod page;
+mod prompts;
+mod resources;
+mod schemas;
+mod tools;
+mod view;
+
+use std::sync::LazyLock;
+
+use countersign_core::exact::Exact;
+use countersign_core::principal::Caller;
+use countersign_engine::{Engine, Outcome, Passage};
+
+use answer::Failure;
+use view::View;
+
+/// One meta-tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum MetaTool {
+    /// `list_tools`
+    ListTools,
+    /// `filter_tools`
+    FilterTools,
+    /// `describe_tool`
+    DescribeTool,
+    /// `list_core_tools`
+    ListCoreTools,
+    /// `call_tool`
+    CallTool,
+    /// `list_resources`
+    ListResources,
+    /// `filter_resources`
+    FilterResources,
+    /// `describe_resource`
+    DescribeResource,
+    /// `get_resource`
+    GetResource,
+    /// `list_prompts`
+    ListPrompts,
+    /// `filter_prompts`
+    FilterPrompts,
+    /// `describe_prompt`
+    DescribePrompt,
+    /// `get_prompt`
+    GetPrompt,
+}
+
+/// What a meta-tool answers.
+#[derive(Debug)]
+pub(crate) enum MetaAnswer {
+    /// The gateway's own answer: a `CallToolResult` as raw JSON.
+    Own(String),
+    /// What the target answered, to be shown as the outcome of a direct call is.
+    Passed(Outcome),
+}
+
+/// The meta-tool of that name.
+pub(crate) fn find(name: &str) -> Option<MetaTool> {
+    MetaTool::ALL.iter().copied().find(|tool| tool.name() == name)
+}
+
+/// The definitions of all meta-tools as one JSON array, for `tools/list` on the `meta` surface.
+pub(crate) fn rendered() -> &'static str {
+    static RENDERED: LazyLock<String> = LazyLock::new(definitions::render);
+    &RENDERED
+}
+
+/// Runs a meta-tool for one caller.
+pub(crate) async fn run(
+    tool: MetaTool,
+    engine: &Engine,
+    caller: &Caller,
+    arguments: Exact,
+    passage: Passage,
+) -> MetaAnswer {
+    match tool.way() {
+        Way::Read(read) => {
+            // Right after the start this waits for the servers' first lists, so it can be taken back.
+            let Some(world) = passage.cancel.run_until_cancelled(engine.listing_world()).await else {
+                return MetaAnswer::Passed(Outcome::Cancelled);
+            };
+            let answer = read(&View::of(&world, caller), &arguments);
+            MetaAnswer::Own(answer.map_or_else(|failure| failure.render(), |structured| answer::own(&structured)))
+        }
+        Way::Call => forward::call_tool(engine, caller, &arguments, passage).await,
+        Way::Resource => forward::resource(engine, caller, &arguments, passage).await,
+        Way::Prompt => forward::prompt(engine, caller, &arguments, passage).await,
+    }
+}
+
+/// How a meta-tool comes to its answer.
+enum Way {
+    /// From the snapshot alone; gives the structured answer as JSON.
+    Read(fn(&View<'_>, &Exact) -> Result<String, Failure>),
+    /// By calling a tool.
+    Call,
+    /// By reading a resource.
+    Resource,
+    /// By getting a prompt.
+    Prompt,
+}
+
+impl MetaTool {
+    /// Every meta-tool, in listing order.
+    const ALL: &[Self] = &[
+        Self::ListTools,
+        Self::FilterTools,
+        Self::DescribeTool,
+        Self::ListCoreTools,
+        Self::CallTool,
+        Self::ListResources,
+        Self::FilterResources,
+        Self::DescribeResource,
+        Self::GetResource,
+        Self::ListPrompts,
+        Self::FilterPrompts,
+        Self::DescribePrompt,
+        Self::GetPrompt,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::ListTools => "list_tools",
+            Self::FilterTools => "filter_tools",
+            Self::DescribeTool => "describe_tool",
+            Self::ListCoreTools => "list_core_tools",
+            Self::CallTool => "call_tool",
+            Self::ListResources => "list_resources",
+            Self::FilterResources => "filter_resources",
+            Self::DescribeResource => "describe_resource",
+            Self::GetResource => "get_resource",
+            Self::ListPrompts => "list_prompts",
+            Self::FilterPrompts => "filter_prompts",
+            Self::DescribePrompt => "describe_prompt",
+            Self::GetPrompt => "get_prompt",
+        }
+    }
+
+    /// The arguments that it takes; all others are errors.
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::ListTools => &["limit", "offset"],
+            Self::FilterTools => &[
+                "pattern",
+                "description_filter",
+                "query",
+                "labels",
+                "case_sensitive",
+                "include_schema",
+                "limit",
+                "offset",
+            ],
+            Self::DescribeTool | Self::DescribePrompt => &["name"],
+            Self::ListCoreTools => &["include_schema"],
+            Self::CallTool | Self::GetPrompt => &["name", "arguments"],
+            Self::ListResources | Self::ListPrompts => &["server", "limit", "offset"],
+            Self::FilterResources | Self::FilterPrompts => &["pattern", "server", "case_sensitive", "limit", "offset"],
+            Self::DescribeResource | Self::GetResource => &["uri", "server"],
+        }
+    }
+
+    fn way(self) -> Way {
+        match self {
+            Self::ListTools => Way::Read(tools::list),
+            Self::FilterTools => Way::Read(tools::filter),
+            Self::DescribeTool => Way::Read(tools::describe),
+            Self::ListCoreTools => Way::Read(tools::list_core),
+            Self::CallTool => Way::Call,
+            Self::ListResources => Way::Read(resources::list),
+            Self::FilterResources => Way::Read(resources::filter),
+            Self::DescribeResource => Way::Read(resources::describe),
+            Self::GetResource => Way::Resource,
+            Self::ListPrompts => Way::Read(prompts::list),
+            Self::FilterPrompts => Way::Read(prompts::filter),
+            Self::DescribePrompt => Way::Read(prompts::describe),
+            Self::GetPrompt => Way::Prompt,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

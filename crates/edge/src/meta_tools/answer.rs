@@ -1,0 +1,127 @@
+//! Results that the meta-tools author themselves: an answer as structured and as text, or an error.
+
+use countersign_core::refusal::{Code, Refusal};
+use countersign_wire::object::quote;
+use serde::Serialize;
+
+/// The answer's JSON as a `CallToolResult`: structured, and the same compact as one text.
+pub(super) fn own(structured: &str) -> String {
+    format!(
+        r#"{{"content":[{}],"structuredContent":{structured}}}"#,
+        text_block(&compact(structured))
+    )
+}
+
+/// One content block of type text.
+pub(super) fn text_block(text: &str) -> String {
+    format!(r#"{{"type":"text","text":{}}}"#, quote(text))
+}
+
+/// A structured answer as JSON text.
+///
+/// # Errors
+/// A [`Failure`]; no answer of ours is a value that JSON cannot say, so this is the proof that none is sent broken.
+pub(super) fn structured(answer: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(answer)
+        .map_err(|error| Failure::new("internal", format!("the answer cannot be written: {error}")))
+}
+
+/// JSON without the blanks between its tokens; every token stays as written.
+pub(super) fn compact(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut quoted = false;
+    let mut escaped = false;
+    for c in json.chars() {
+        if quoted {
+            quoted = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+            out.push(c);
+        } else if !c.is_ascii_whitespace() {
+            quoted = c == '"';
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Why a meta-tool gives no answer; a result with `isError: true`.
+#[derive(Debug, Serialize)]
+pub(super) struct Failure {
+    code: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nearest: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    servers: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    arguments: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed: Option<&'static [&'static str]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
+}
+
+impl Failure {
+    pub(super) fn new(code: &'static str, message: String) -> Self {
+        Self {
+            code,
+            message,
+            nearest: Vec::new(),
+            servers: Vec::new(),
+            arguments: Vec::new(),
+            allowed: None,
+            server: None,
+        }
+    }
+
+    /// Arguments that are wrong: which, and which there are.
+    pub(super) fn bad_arguments(message: String, wrong: Vec<String>, allowed: &'static [&'static str]) -> Self {
+        Self {
+            arguments: wrong,
+            allowed: Some(allowed),
+            ..Self::new(Code::BadArguments.word(), message)
+        }
+    }
+
+    /// Names the server that the failure is about.
+    pub(super) fn of_server(self, server: Option<String>) -> Self {
+        Self { server, ..self }
+    }
+
+    /// Names the servers to choose from.
+    pub(super) fn of_servers(self, servers: Vec<String>) -> Self {
+        Self { servers, ..self }
+    }
+
+    pub(super) fn render(&self) -> String {
+        let text = text_block(&self.sentence());
+        match structured(self) {
+            Ok(structured) => format!(r#"{{"content":[{text}],"structuredContent":{structured},"isError":true}}"#),
+            Err(_) => format!(r#"{{"content":[{text}],"isError":true}}"#),
+        }
+    }
+
+    fn sentence(&self) -> String {
+        if self.nearest.is_empty() {
+            self.message.clone()
+        } else {
+            format!("{}. Nearest names: {}", self.message, self.nearest.join(", "))
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let plain = Self::new(refusal.code.word(), refusal.sentence);
+        match refusal.code {
+            Code::ResourceAmbiguous => Self {
+                servers: refusal.nearest,
+                ..plain
+            },
+            Code::ToolNotFound | Code::PromptNotFound | Code::ResourceNotFound | Code::BadArguments => Self {
+                nearest: refusal.nearest,
+                ..plain
+            },
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The output schemas of the meta-tools: what their structured answers look like.
+
+use serde_json::{Value, json};
+
+use super::MetaTool;
+
+/// The schema of a meta-tool's structured answer.
+///
+/// `call_tool` has none: its result is the tool's own, and a client holds a tool that has an output schema to
+/// structured content, which most tools do not give.
+pub(super) fn output(tool: MetaTool) -> Option<Value> {
+    match tool {
+        MetaTool::ListTools | MetaTool::FilterTools | MetaTool::ListCoreTools => Some(page("tools", &listed_tool())),
+        MetaTool::DescribeTool => Some(described_tool()),
+        MetaTool::CallTool => None,
+        MetaTool::ListResources | MetaTool::FilterResources => Some(page("resources", &listed_resource())),
+        MetaTool::DescribeResource => Some(described_resource()),
+        MetaTool::GetResource => Some(contents()),
+        MetaTool::ListPrompts | MetaTool::FilterPrompts => Some(page("prompts", &listed_prompt())),
+        MetaTool::DescribePrompt => Some(described_prompt()),
+        MetaTool::GetPrompt => Some(messages()),
+    }
+}
+
+fn page(noun: &str, entry: &Value) -> Value {
+    let count = format!("total_{noun}");
+    json!({
+        "type": "object",
+        "required": ["filters", count, "total", "truncated", noun],
+        "properties": {
+            "filters": {"type": "object", "description": "The arguments in force."},
+            count: {"type": "integer", "minimum": 0, "description": "How many there are in all."},
+            "total": {"type": "integer", "minimum": 0, "description": "How many match."},
+            "truncated": {"type": "boolean", "description": "Whether more match than are shown up to here."},
+            "servers_unavailable": {
+                "type": "array",
+                "description": "Servers that are not connected: what they offer may be missing here, and calls of it may fail.",
+                "items": {
+                    "type": "object",
+                    "required": ["server", "state", "reason"],
+                    "properties": {
+                        "server": {"type": "string"},
+                        "state": {"enum": ["unlisted", "unavailable", "suspended", "stopped"]},
+                        "reason": {"type": "string"}
+                    }
+                }
+            },
+            noun: {"type": "array", "items": entry}
+        }
+    })
+}
+
+fn listed_tool() -> Value {
+    tool(
+        "summary",
+        &[],
+        json!({
+            "summary": {"type": "string", "description": "The first line of the description."},
+            "score": {"type": "number", "description": "How well it matches `query`."},
+            "inputSchema": {"type": "object"}
+        }),
+    )
+}
+
+fn described_tool() -> Value {
+    tool(
+        "description",
+        &["inputSchema", "original_name", "invocation"],
+        json!({
+            "description": {"type": "string"},
+            "inputSchema": {"type": "object"},
+            "outputSchema": {"type": ["object", "boolean"]},
+            "original_name": {"type": "string", "description": "The name that the server gave it."},
+            "invocation": invocation()
+        }),
+    )
+}
+
+/// A tool's entry: the members of every form, and those of one.
+fn tool(text: &str, required: &[&str], mut properties: Value) -> Value {
+    let common = json!({
+        "name": {"type": "string"},
+        "title": {"type": "string"},
+        "server": {"type": "string"},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Labels of its server."},
+        "kind": {"enum": ["tool", "workflow", "core"]},
+        "annotations": {"type": "object", "description": "Hints of the server, not verified."},
+        "effect": {"enum": ["read_only", "mutating", "spawning"], "description": "What a call may do to the world."},
+        "on_call": {
+            "enum": ["runs", "asks", "needs_grant"],
+            "description": "What a call does: runs at once, asks a person first, or needs a grant."
+        }
+    });
+    join(&mut properties, common);
+    let mut all = vec!["name", text, "kind", "effect", "on_call"];
+    all.extend(required);
+    json!({"type": "object", "required": all, "properties": properties})
+}
+
+fn listed_resource() -> Value {
+    resource(
+        &["summary"],
+        json!({"summary": {"type": "string", "description": "The first line of the description."}}),
+    )
+}
+
+fn described_resource() -> Value {
+    resource(
+        &["description", "definition", "invocation"],
+        json!({
+            "description": {"type": "string"},
+            "definition": {"type": "object", "description": "As the server publishes it."},
+            "invocation": invocation()
+        }),
+    )
+}
+
+fn resource(required: &[&str], mut properties: Value) -> Value {
+    let common = json!({
+        "uri": {"type": "string"},
+        "uri_template": {"type": "string", "description": "A template: fill its variables in to get a URI."},
+        "name": {"type": "string"},
+        "title": {"type": "string"},
+        "server": {"type": "string"},
+        "mime_type": {"type": "string"}
+    });
+    join(&mut properties, common);
+    let mut all = vec!["name", "server"];
+    all.extend(required);
+    json!({
+        "type": "object",
+        "required": all,
+        "oneOf": [{"required": ["uri"]}, {"required": ["uri_template"]}],
+        "properties": properties
+    })
+}
+
+fn contents() -> Value {
+    json!({
+        "type": "object",
+        "required": ["contents"],
+        "properties": {
+            "contents": {
+                "type": "array",
+                "description": "As the server gave them: `text`, or `blob` in base64.",
+                "items": {"type": "object"}
+            }
+        }
+    })
+}
+
+fn listed_prompt() -> Value {
+    prompt(
+        &["summary"],
+        json!({"summary": {"type": "string", "description": "The first line of the description."}}),
+    )
+}
+
+fn described_prompt() -> Value {
+    prompt(
+        &["description", "original_name", "definition", "invocation"],
+        json!({
+            "description": {"type": "string"},
+            "original_name": {"type": "string", "description": "The name that the server gave it."},
+            "definition": {"type": "object", "description": "As the server publishes it, under its exposed name."},
+            "invocation": invocation()
+        }),
+    )
+}
+
+fn prompt(required: &[&str], mut properties: Value) -> Value {
+    let common = json!({
+        "name": {"type": "string"},
+        "title": {"type": "string"},
+        "server": {"type": "string"},
+        "arguments": {"type": "array", "items": {"type": "object"}}
+    });
+    join(&mut properties, common);
+    let mut all = vec!["name", "server"];
+    all.extend(required);
+    json!({"type": "object", "required": all, "properties": properties})
+}
+
+fn messages() -> Value {
+    json!({
+        "type": "object",
+        "required": ["messages"],
+        "properties": {
+            "description": {"type": "string"},
+            "messages": {"type": "array", "description": "As the server gave them.", "items": {"type": "object"}}
+        }
+    })
+}
+
+fn invocation() -> Value {
+    json!({
+        "type": "object",
+        "description": "An example: the meta-tool to call, and its arguments with a place for each required one.",
+        "required": ["tool", "arguments"],
+        "properties": {"tool": {"type": "string"}, "arguments": {"type": "object"}}
+    })
+}
+
+fn join(properties: &mut Value, more: Value) {
+    if let (Some(properties), Value::Object(more)) = (properties.as_object_mut(), more) {
+        properties.extend(more);
+    }
+}

@@ -1,0 +1,251 @@
+//! `list_tools`, `filter_tools`, `describe_tool`, `list_core_tools`.
+
+use std::collections::BTreeMap;
+
+use countersign_core::catalogue::{Provider, Tool};
+use countersign_core::exact::Exact;
+use countersign_core::refusal::Code;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::MetaTool;
+use super::answer::{Failure, structured};
+use super::arguments::{Flag, Reader, Window};
+use super::invocation;
+use super::page::{Filters, Page, summary};
+use super::view::{Absent, View};
+
+/// `list_tools`
+pub(super) fn list(view: &View<'_>, arguments: &Exact) -> Result<String, Failure> {
+    let mut reader = Reader::of(MetaTool::ListTools, arguments);
+    let window = reader.window(50);
+    reader.finish()?;
+    let filters = Filters {
+        limit: Some(window.limit),
+        offset: Some(window.offset),
+        ..Filters::default()
+    };
+    let matches = view.tools().map(|tool| (tool, None));
+    answer(*view, &filters, Page::of(matches, window))
+}
+
+/// `filter_tools`: all filters must agree; with `query` the best match stands first.
+pub(super) fn filter(view: &View<'_>, arguments: &Exact) -> Result<String, Failure> {
+    let mut reader = Reader::of(MetaTool::FilterTools, arguments);
+    let mut filters = Filters {
+        pattern: reader.text("pattern"),
+        description_filter: reader.text("description_filter"),
+        query: reader.text("query"),
+        labels: reader.texts("labels"),
+        case_sensitive: Some(reader.flag("case_sensitive", Flag::Off)),
+        include_schema: Some(reader.flag("include_schema", Flag::Off)),
+        ..Filters::default()
+    };
+    let window = reader.window(25);
+    filters.limit = Some(window.limit);
+    filters.offset = Some(window.offset);
+    reader.finish()?;
+    let glob = filters.glob()?;
+    let part = filters.description_filter.as_deref().map(|part| filters.fold(part));
+    let agree = |tool: &Tool| {
+        glob.as_ref()
+            .is_none_or(|glob| glob.matches(&filters.fold(tool.name.as_str())))
+            && part
+                .as_ref()
+                .is_none_or(|part| filters.fold(&tool.definition.description).contains(part))
+            && filters
+                .labels
+                .iter()
+                .all(|(key, value)| labels(*view, tool).and_then(|all| all.get(key)) == Some(value))
+    };
+    let page = match &filters.query {
+        None => Page::of(view.tools().filter(|tool| agree(tool)).map(|tool| (tool, None)), window),
+        Some(query) => {
+            let tools = view.catalogue().tools();
+            let hits = view.catalogue().index().search(query);
+            let found = hits
+                .iter()
+                .filter_map(|hit| Some((tools.get(hit.document)?, Some(hit.score))));
+            Page::of(
+                found.filter(|(tool, _)| super::view::is_for_models(tool) && agree(tool)),
+                window,
+            )
+        }
+    };
+    answer(*view, &filters, page)
+}
+
+/// `list_core_tools`
+pub(super) fn list_core(view: &View<'_>, arguments: &Exact) -> Result<String, Failure> {
+    let mut reader = Reader::of(MetaTool::ListCoreTools, arguments);
+    let filters = Filters {
+        include_schema: Some(reader.flag("include_schema", Flag::On)),
+        ..Filters::default()
+    };
+    reader.finish()?;
+    let core = view.tools().filter(|tool| matches!(tool.provider, Provider::Core(_)));
+    let all = Window {
+        limit: usize::MAX,
+        offset: 0,
+    };
+    answer(*view, &filters, Page::of(core.map(|tool| (tool, None)), all))
+}
+
+/// `describe_tool`
+pub(super) fn describe(view: &View<'_>, arguments: &Exact) -> Result<String, Failure> {
+    let mut reader = Reader::of(MetaTool::DescribeTool, arguments);
+    let name = reader.needed("name");
+    reader.finish()?;
+    let Some(tool) = view.catalogue().tool(&name) else {
+        return Err(not_found(&name, view.offered(view.catalogue().nearest_tools(&name, 3))));
+    };
+    let invocation = invocation::of_tool(tool.name.as_str(), &tool.definition.input_schema);
+    let description = Description {
+        entry: Entry::of(*view, tool),
+        description: &tool.definition.description,
+        input_schema: raw(&tool.definition.input_schema),
+        output_schema: tool.definition.output_schema.as_deref().and_then(raw),
+        original_name: tool.definition.name.as_str(),
+        invocation: raw(&invocation),
+    };
+    structured(&description)
+}
+
+/// The answer for a name that no tool bears.
+pub(super) fn not_found(name: &str, nearest: Vec<String>) -> Failure {
+    let mut sentence = format!("Tool not found: {name}");
+    if super::find(name).is_some() {
+        sentence.push_str(" (it is a meta-tool: call it by its own name, not through another one)");
+    }
+    Failure::from(countersign_core::refusal::Refusal {
+        code: Code::ToolNotFound,
+        sentence,
+        nearest,
+    })
+}
+
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    filters: &'a Filters,
+    total_tools: usize,
+    total: usize,
+    truncated: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    servers_unavailable: Vec<Absent<'a>>,
+    tools: Vec<Listed<'a>>,
+}
+
+fn answer(view: View<'_>, filters: &Filters, page: Page<(&Tool, Option<f64>)>) -> Result<String, Failure> {
+    let with_schema = filters.include_schema == Some(true);
+    let listed = page.shown.into_iter().map(|(tool, score)| Listed {
+        entry: Entry::of(view, tool),
+        summary: summary(&tool.definition.description),
+        score: score.map(rounded),
+        input_schema: with_schema.then(|| raw(&tool.definition.input_schema)).flatten(),
+    });
+    structured(&Answer {
+        filters,
+        total_tools: view.tools().count(),
+        total: page.total,
+        truncated: page.truncated,
+        servers_unavailable: view.absent(),
+        tools: listed.collect(),
+    })
+}
+
+/// What every form of an entry holds.
+#[derive(Debug, Serialize)]
+struct Entry<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<&'a BTreeMap<String, String>>,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<&'a RawValue>,
+    effect: &'static str,
+    on_call: &'static str,
+}
+
+/// An entry of a list.
+#[derive(Debug, Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    entry: Entry<'a>,
+    summary: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+    #[serde(rename = "inputSchema", skip_serializing_if = "Option::is_none")]
+    input_schema: Option<&'a RawValue>,
+}
+
+/// An entry with all that is known.
+#[derive(Debug, Serialize)]
+struct Description<'a> {
+    #[serde(flatten)]
+    entry: Entry<'a>,
+    description: &'a str,
+    #[serde(rename = "inputSchema", skip_serializing_if = "Option::is_none")]
+    input_schema: Option<&'a RawValue>,
+    #[serde(rename = "outputSchema", skip_serializing_if = "Option::is_none")]
+    output_schema: Option<&'a RawValue>,
+    original_name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invocation: Option<&'a RawValue>,
+}
+
+impl<'a> Entry<'a> {
+    fn of(view: View<'a>, tool: &'a Tool) -> Self {
+        let (server, kind) = match &tool.provider {
+            Provider::Server(server) => (Some(server.as_str()), "tool"),
+            Provider::Core(_) => (None, "core"),
+        };
+        Self {
+            name: tool.name.as_str(),
+            title: tool.definition.title.as_deref(),
+            server,
+            labels: labels(view, tool).filter(|labels| !labels.is_empty()),
+            kind,
+            annotations: tool
+                .definition
+                .annotations
+                .as_ref()
+                .and_then(|_| annotations(tool.definition.raw())),
+            effect: tool.classified.effect.word(),
+            on_call: view.on_call(tool),
+        }
+    }
+}
+
+fn labels<'a>(view: View<'a>, tool: &Tool) -> Option<&'a BTreeMap<String, String>> {
+    match &tool.provider {
+        Provider::Server(server) => view
+            .catalogue()
+            .server(server.as_str())
+            .map(|server| &server.entry.labels),
+        Provider::Core(_) => None,
+    }
+}
+
+/// Text that is known to be JSON, to be written as it stands.
+fn raw(json: &str) -> Option<&RawValue> {
+    serde_json::from_str(json).ok()
+}
+
+/// `annotations` as published, with the members that the gateway does not know.
+fn annotations(definition: &str) -> Option<&RawValue> {
+    #[derive(Deserialize)]
+    struct Published<'a> {
+        #[serde(borrow)]
+        annotations: Option<&'a RawValue>,
+    }
+    serde_json::from_str::<Published<'_>>(definition).ok()?.annotations
+}
+
+/// Four decimals tell scores apart and cost the model fewer tokens.
+fn rounded(score: f64) -> f64 {
+    (score * 10_000.0).round() / 10_000.0
+}

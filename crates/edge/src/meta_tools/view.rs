@@ -1,0 +1,135 @@
+//! What one caller can discover in one world.
+
+use countersign_core::admit::World;
+use countersign_core::catalogue::{Availability, Catalogue, Tool};
+use countersign_core::principal::Caller;
+use countersign_core::stages::{Rights, Toolset, WriteGate};
+use serde::{Deserialize, Serialize};
+
+use super::MetaTool;
+use super::answer::Failure;
+
+/// What one caller can discover in one world.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View<'a> {
+    world: &'a World,
+}
+
+/// A server whose tools are missing from a list or cannot be called now.
+#[derive(Debug, Serialize)]
+pub(super) struct Absent<'a> {
+    server: &'a str,
+    state: &'static str,
+    reason: &'a str,
+}
+
+impl<'a> View<'a> {
+    /// Narrows the world to what the caller can discover.
+    pub(super) fn of(world: &'a World, caller: &Caller) -> Self {
+        // Each stage that could narrow is named, so that a new variant cannot be overlooked here.
+        match &caller.toolset {
+            Toolset::Unscoped { because: _ } => {}
+        }
+        match &world.rules.rights {
+            Rights::Open { because: _ } => {}
+        }
+        Self { world }
+    }
+
+    pub(super) fn catalogue(self) -> &'a Catalogue {
+        &self.world.catalogue
+    }
+
+    /// The tools that may be offered to a model, in listing order.
+    pub(super) fn tools(self) -> impl Iterator<Item = &'a Tool> {
+        self.catalogue().tools().iter().filter(|tool| is_for_models(tool))
+    }
+
+    /// Names near one that was not found, without those that are not offered.
+    pub(super) fn offered(self, mut nearest: Vec<String>) -> Vec<String> {
+        nearest.retain(|name| self.catalogue().tool(name).is_some_and(is_for_models));
+        nearest
+    }
+
+    /// Whether a server that the caller names exists: an empty list for a slip would look like the truth.
+    ///
+    /// # Errors
+    /// `bad_arguments`, with the servers that there are.
+    pub(super) fn check_server(self, tool: MetaTool, server: Option<&str>) -> Result<(), Failure> {
+        let Some(name) = server.filter(|name| self.catalogue().server(name).is_none()) else {
+            return Ok(());
+        };
+        let servers: Vec<String> = self
+            .catalogue()
+            .servers()
+            .iter()
+            .map(|it| it.entry.name.to_string())
+            .collect();
+        let sentence = format!(
+            "{}: `server` names no server: `{name}`; servers: {}",
+            tool.name(),
+            servers.join(", ")
+        );
+        Err(Failure::bad_arguments(sentence, vec!["server".to_owned()], tool.arguments()).of_servers(servers))
+    }
+
+    /// What a call of the tool does at once: `runs`, `asks` or `needs_grant`.
+    pub(super) fn on_call(self, _tool: &Tool) -> &'static str {
+        match &self.world.rules.gate {
+            WriteGate::Off { because: _ } => "runs",
+        }
+    }
+
+    /// The servers that a caller should not wait for, and why.
+    pub(super) fn absent(self) -> Vec<Absent<'a>> {
+        let servers = self.catalogue().servers().iter();
+        servers
+            .filter_map(|server| {
+                let (state, reason) = match &server.availability {
+                    Availability::Ready => return None,
+                    Availability::Unlisted => (
+                        "unlisted",
+                        "its list is not known yet: it is starting, or starts with its first use",
+                    ),
+                    Availability::Unavailable { reason } => ("unavailable", reason.as_str()),
+                    Availability::Suspended => ("suspended", "it is switched off in the catalogue file"),
+                    Availability::Stopped => ("stopped", "it was stopped by core_server_stop"),
+                };
+                Some(Absent {
+                    server: server.entry.name.as_str(),
+                    state,
+                    reason,
+                })
+            })
+            .collect()
+    }
+}
+
+/// MCP Apps: a tool with `_meta.ui.visibility` without `model` is for the app's own page only.
+pub(super) fn is_for_models(tool: &Tool) -> bool {
+    let raw = tool.definition.raw();
+    // Few definitions hold the word, and only those are read.
+    if !raw.contains("\"visibility\"") {
+        return true;
+    }
+    let visibility = serde_json::from_str::<Published>(raw)
+        .ok()
+        .and_then(|it| it.meta?.ui?.visibility);
+    visibility.is_none_or(|seen_by| seen_by.iter().any(|who| who == "model"))
+}
+
+#[derive(Deserialize)]
+struct Published {
+    #[serde(rename = "_meta")]
+    meta: Option<Meta>,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    ui: Option<Ui>,
+}
+
+#[derive(Deserialize)]
+struct Ui {
+    visibility: Option<Vec<String>>,
+}

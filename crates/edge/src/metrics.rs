@@ -1,0 +1,181 @@
+//! Prometheus metrics. Labels come from closed sets and server names, never from a caller's text.
+
+use std::fmt;
+use std::time::Duration;
+
+use countersign_core::catalogue::{Availability, Catalogue};
+use countersign_engine::{Outcome, Provenance};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Verdict {
+    /// It was answered with a result.
+    Done,
+    /// The upstream answered with an error.
+    Error,
+    /// The gateway refused it.
+    Refused,
+    /// It did not run, or its answer was lost.
+    Failed,
+    /// The caller took it back.
+    Cancelled,
+}
+
+impl Verdict {
+    /// How a request with this outcome ended.
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Result { .. } => Self::Done,
+            Outcome::Error { .. } => Self::Error,
+            Outcome::Refused(_) => Self::Refused,
+            Outcome::Unrecorded { .. } | Outcome::Failed { .. } => Self::Failed,
+            Outcome::Cancelled => Self::Cancelled,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Error => "error",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    method: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct MethodLabels {
+    method: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    server: String,
+    effect: &'static str,
+    fate: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ServerLabels {
+    server: String,
+    state: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReloadLabels {
+    result: &'static str,
+}
+
+/// Seconds; a call through the gateway takes microseconds to minutes.
+const BUCKETS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0];
+
+/// All metrics of one gateway.
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<RequestLabels, Counter>,
+    request_seconds: Family<MethodLabels, Histogram>,
+    calls: Family<CallLabels, Counter>,
+    guard_refusals: Counter,
+    reloads: Family<ReloadLabels, Counter>,
+    sessions: Gauge,
+    servers: Family<ServerLabels, Gauge>,
+}
+
+impl Metrics {
+    pub(crate) fn new(version: &'static str) -> Self {
+        let mut registry = Registry::with_prefix("countersign");
+        let requests = Family::default();
+        registry.register("requests", "Requests of the protocol, by method and how they ended", requests.clone());
+        let request_seconds = Family::<MethodLabels, Histogram>::new_with_constructor(|| Histogram::new(BUCKETS));
+        registry.register("request_duration_seconds", "How long requests took", request_seconds.clone());
+        let calls = Family::default();
+        registry.register("calls", "Calls that were admitted, by server, effect and fate", calls.clone());
+        let guard_refusals = Counter::default();
+        registry.register("guard_refusals", "HTTP requests with a foreign Host or Origin", guard_refusals.clone());
+        let reloads = Family::default();
+        registry.register("configuration_reloads", "Edits of the configuration, by what became of them", reloads.clone());
+        let sessions = Gauge::default();
+        registry.register("sessions", "Open sessions", sessions.clone());
+        let servers = Family::default();
+        registry.register("server_state", "1 for the state that a server is in", servers.clone());
+        registry.register("build", "The running program", Info::new(vec![("version", version)]));
+        Self { registry, requests, request_seconds, calls, guard_refusals, reloads, sessions, servers }
+    }
+
+    /// A request of the protocol ended.
+    pub(crate) fn request(&self, method: &'static str, verdict: Verdict, took: Duration) {
+        self.requests.get_or_create(&RequestLabels { method, outcome: verdict.word() }).inc();
+        self.request_seconds.get_or_create(&MethodLabels { method }).observe(took.as_secs_f64());
+    }
+
+    /// A call that was admitted ended. Refusals have no server and are counted as requests only.
+    pub(crate) fn call(&self, outcome: &Outcome, effect: &'static str) {
+        let (from, fate) = match outcome {
+            Outcome::Result { from, .. } => (from, "done"),
+            Outcome::Error { from, .. } => (from, "failed"),
+            Outcome::Failed { from, fate, .. } => (from, fate.word()),
+            Outcome::Refused(_) | Outcome::Unrecorded { .. } | Outcome::Cancelled => return,
+        };
+        let Provenance { server, .. } = from;
+        let server = server.as_ref().map_or("gateway", |server| server.as_str()).to_owned();
+        self.calls.get_or_create(&CallLabels { server, effect, fate }).inc();
+    }
+
+    /// A request was turned away by the guard; says whether it is one of those that the trail records.
+    /// A page can make a browser send thousands, so the trail has each of the first and then every hundredth.
+    pub(crate) fn guard_refusal(&self) -> bool {
+        let before = self.guard_refusals.inc();
+        before < 100 || before % 100 == 0
+    }
+
+    /// The configuration on disk changed.
+    pub(crate) fn reload(&self, result: &'static str) {
+        self.reloads.get_or_create(&ReloadLabels { result }).inc();
+    }
+
+    /// All metrics as text (OpenMetrics 1.0).
+    pub(crate) fn render(&self, sessions: usize, catalogue: &Catalogue) -> String {
+        self.sessions.set(i64::try_from(sessions).unwrap_or(i64::MAX));
+        self.servers.clear();
+        for server in catalogue.servers() {
+            let labels = ServerLabels { server: server.entry.name.to_string(), state: state(&server.availability) };
+            self.servers.get_or_create(&labels).set(1);
+        }
+        let mut out = String::new();
+        if let Err(error) = text::encode(&mut out, &self.registry) {
+            tracing::error!(%error, "the metrics cannot be written");
+        }
+        out
+    }
+}
+
+fn state(availability: &Availability) -> &'static str {
+    match availability {
+        Availability::Unlisted => "unlisted",
+        Availability::Ready => "ready",
+        Availability::Unavailable { .. } => "unavailable",
+        Availability::Suspended => "suspended",
+        Availability::Stopped => "stopped",
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}

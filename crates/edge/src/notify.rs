@@ -1,0 +1,71 @@
+//! What servers say of their own accord, told to the legacy sessions that it concerns.
+
+use std::sync::Arc;
+
+use countersign_core::principal::PrincipalKey;
+use countersign_engine::Change;
+use countersign_wire::object::{self, Edit};
+use countersign_wire::rpc;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
+
+use crate::session::Session;
+use crate::shared::Shared;
+use crate::speaker::Speaker;
+
+/// Tells sessions of changes until the gateway stops; `sessions` gives those that are open now.
+pub(crate) async fn pump(
+    shared: Arc<Shared>,
+    mut changes: Receiver<Change>,
+    sessions: impl Fn() -> Vec<Arc<Session>>,
+    stop: CancellationToken,
+) {
+    loop {
+        let changes = tokio::select! {
+            change = changes.recv() => match change {
+                Ok(change) => vec![change],
+                // What was missed is not known, so that every list may have changed.
+                Err(RecvError::Lagged(_)) => vec![Change::Tools, Change::Prompts, Change::Resources],
+                Err(RecvError::Closed) => return,
+            },
+            () = stop.cancelled() => return,
+        };
+        let surfaces = shared.in_force().surfaces;
+        for session in sessions().iter().filter(|session| session.has_stream()) {
+            for change in &changes {
+                if let Some(message) = message(session, change, surfaces.direct) {
+                    session.tell(message);
+                }
+            }
+        }
+    }
+}
+
+/// What a session is told of a change. Changes of a list that it does not see are none of its business.
+fn message(session: &Arc<Session>, change: &Change, is_direct: bool) -> Option<String> {
+    let list = |name: &str| Some(rpc::notification(&format!("notifications/{name}/list_changed"), None));
+    match change {
+        Change::Tools => list("tools").filter(|_| is_direct || session.lists_direct()),
+        Change::Prompts => list("prompts"),
+        Change::Resources => list("resources"),
+        Change::ResourceUpdated { principal, uri, params } => {
+            let told = is_for(session, principal.as_ref()) && session.watches(uri);
+            told.then(|| rpc::notification("notifications/resources/updated", Some(params.get())))
+        }
+        Change::Log { server, principal, params } => {
+            let speaker = Speaker::Session(Arc::clone(session));
+            if !is_for(session, principal.as_ref()) || !speaker.wants_log(params.get()) {
+                return None;
+            }
+            let logger = object::quote(server.as_str());
+            let params = object::edit(params.get(), &[Edit::Default("logger", &logger)]).ok()?;
+            Some(rpc::notification("notifications/message", Some(&params)))
+        }
+    }
+}
+
+/// Whether a change that belongs to one principal's connection, or to all, is this session's.
+fn is_for(session: &Session, principal: Option<&PrincipalKey>) -> bool {
+    principal.is_none_or(|principal| *principal == session.principal)
+}

@@ -1,0 +1,69 @@
+//! What the edge is started with, and what it makes of it once per change.
+
+use countersign_core::surface::Surface;
+use countersign_wire::object;
+
+use crate::guard::Allowed;
+use crate::surfaces::Surfaces;
+
+/// What the edge is started with; a live reload replaces it as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// `public_url`: its host and origin are the listener's own.
+    pub public_url: Option<String>,
+    /// `surface`: what `tools/list` shows where a request names no surface.
+    pub surfaces: Vec<Surface>,
+    /// `limits.request_bytes`: how large the body of a request, or one line of stdio, may be.
+    pub request_bytes: usize,
+    /// `limits.sessions`: how many sessions may be open at once.
+    pub sessions: usize,
+    /// `limits.sessions_per_principal`
+    pub sessions_per_principal: usize,
+    /// `allowed_hosts`: Host values besides the listener's own; without a port, any port.
+    pub allowed_hosts: Vec<String>,
+    /// `allowed_origins`: pages that may call, and that get CORS headers.
+    pub allowed_origins: Vec<String>,
+    /// The version of the program, for `serverInfo` and the metrics.
+    pub version: &'static str,
+}
+
+impl Default for Settings {
+    /// The defaults of `countersign.yaml` (spec 2.1).
+    fn default() -> Self {
+        Self {
+            public_url: None,
+            surfaces: vec![Surface::Meta],
+            request_bytes: 10 * 1024 * 1024,
+            sessions: 10_000,
+            sessions_per_principal: 200,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}
+
+/// The settings in force, with what every request needs of them prepared.
+#[derive(Debug)]
+pub(crate) struct InForce {
+    pub(crate) settings: Settings,
+    pub(crate) surfaces: Surfaces,
+    pub(crate) allowed: Allowed,
+    /// `serverInfo` as raw JSON.
+    pub(crate) server_info: String,
+}
+
+impl InForce {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let server_info = format!(
+            r#"{{"name":"countersign","title":"Countersign","version":{}}}"#,
+            object::quote(settings.version)
+        );
+        Self {
+            surfaces: Surfaces::of(&settings.surfaces),
+            allowed: Allowed::new(&settings),
+            server_info,
+            settings,
+        }
+    }
+}

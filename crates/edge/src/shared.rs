@@ -1,0 +1,107 @@
+//! What all requests of one edge share.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use countersign_core::admit::{Ask, Origin};
+use countersign_core::principal::{Caller, Endpoint, Principal};
+use countersign_core::stages::Toolset;
+use countersign_engine::{Abilities, Engine, Passage};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::metrics::Metrics;
+use crate::session::Session;
+use crate::sessions::Sessions;
+use crate::settings::{InForce, Settings};
+use crate::watches::Watches;
+
+/// What all requests of one edge share.
+pub(crate) struct Shared {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) sessions: Sessions,
+    pub(crate) watches: Watches,
+    pub(crate) metrics: Metrics,
+    in_force: ArcSwap<InForce>,
+    local: Arc<Principal>,
+    requests: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn new(engine: Arc<Engine>, settings: Settings) -> Self {
+        Self {
+            engine,
+            sessions: Sessions::default(),
+            watches: Watches::default(),
+            metrics: Metrics::new(settings.version),
+            in_force: ArcSwap::from_pointee(InForce::new(settings)),
+            local: Arc::new(Principal::local()),
+            requests: AtomicU64::new(1),
+        }
+    }
+
+    /// The settings in force now; one request uses one view of them.
+    pub(crate) fn in_force(&self) -> Arc<InForce> {
+        self.in_force.load_full()
+    }
+
+    /// Puts other settings in force.
+    pub(crate) fn apply(&self, settings: Settings) {
+        self.in_force.store(Arc::new(InForce::new(settings)));
+    }
+
+    /// Without `identities.yaml` whoever reaches the loopback listener or the pipe is `local`.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller {
+            principal: Arc::clone(&self.local),
+            endpoint: Endpoint::Main,
+            toolset: Toolset::Unscoped { because: "the request names no toolset" },
+        }
+    }
+
+    /// An id for a request of ours, raw. No client ever sees it twice.
+    pub(crate) fn next_request_id(&self) -> String {
+        format!("\"countersign-{}\"", self.requests.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Ends a session: what is under way is cancelled, and what only it watched is no longer watched.
+    pub(crate) fn end_session(self: &Arc<Self>, session: &Session, caller: &Caller) {
+        for uri in session.end() {
+            if self.watches.release(&session.principal, &uri) {
+                self.unwatch_later(caller, uri);
+            }
+        }
+    }
+
+    /// Tells the upstream, in a task of its own, that nobody watches a resource any more.
+    pub(crate) fn unwatch_later(self: &Arc<Self>, caller: &Caller, uri: String) {
+        let (shared, caller) = (Arc::clone(self), caller.clone());
+        // The task ends by itself: every call has a timeout.
+        drop(tokio::spawn(async move {
+            let passage = quiet_passage();
+            shared.engine.call(&caller, Ask::Unsubscribe { uri }, Origin::Direct, passage).await;
+        }));
+    }
+}
+
+/// The passage of a call that has no caller to talk to.
+pub(crate) fn quiet_passage() -> Passage {
+    let (to_caller, _) = mpsc::channel(1);
+    Passage {
+        abilities: Abilities::default(),
+        progress_token: None,
+        log_level: None,
+        meta: Vec::new(),
+        extra: Vec::new(),
+        to_caller,
+        cancel: CancellationToken::new(),
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("sessions", &self.sessions.count()).finish_non_exhaustive()
+    }
+}
