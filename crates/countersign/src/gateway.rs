@@ -1,0 +1,225 @@
+//! The wiring: a configuration folder becomes a ledger, an engine and an edge, until the end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_config::{Config, Store};
+use countersign_core::catalogue::Naming;
+use countersign_core::principal::Principal;
+use countersign_edge::Edge;
+use countersign_engine::Engine;
+use countersign_store::Ledger;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::failure::Failure;
+use crate::reload;
+
+/// How long a burst of list changes of a server is gathered before one re-list.
+const DEBOUNCE: Duration = Duration::from_millis(200);
+
+/// A folder that has been read, with its listeners bound; nothing is started yet.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    pub(crate) dir: PathBuf,
+    pub(crate) config: Config,
+    pub(crate) address: SocketAddr,
+    listener: TcpListener,
+    metrics: Option<TcpListener>,
+}
+
+/// The engine and the edge in front of it; a task follows the folder's edits.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) engine: Arc<Engine>,
+    edge: Edge,
+}
+
+impl Gateway {
+    /// Binds the addresses of the configuration; `listen` stands in for the configured one.
+    pub(crate) async fn bind(dir: PathBuf, config: Config, listen: Option<SocketAddr>) -> Result<Self, Failure> {
+        if let Some(asked) = listen.filter(|asked| !asked.ip().is_loopback()) {
+            return Err(Failure::configuration(
+                format_args!("--listen {asked} can be reached from other machines, and this gateway does not ask who calls"),
+                "use a loopback address such as 127.0.0.1:8090; identities, which other addresses need, are not part of this version",
+            ));
+        }
+        let asked = listen.unwrap_or(config.gateway.listen);
+        let listener = TcpListener::bind(asked).await.map_err(|error| {
+            taken(&error, "MCP address", asked, "choose another with --listen ADDR or `listen` in countersign.yaml, or stop the program that has it")
+        })?;
+        let address = listener.local_addr().map_err(|error| taken(&error, "MCP address", asked, "try again"))?;
+        let metrics = match config.gateway.metrics_listen {
+            None => None,
+            Some(asked) => Some(TcpListener::bind(asked).await.map_err(|error| {
+                taken(&error, "metrics address", asked, "choose another with `metrics: {listen: ADDR}` in countersign.yaml, or stop the program that has it")
+            })?),
+        };
+        Ok(Self { dir, config, address, listener, metrics })
+    }
+
+    /// Where MCP clients connect.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    /// Starts the engine and the watch over the folder.
+    pub(crate) fn start(&self, stop: &CancellationToken) -> Result<Running, Failure> {
+        start(&self.dir, &self.config, stop)
+    }
+
+    /// Serves until `stop`, then ends every connection and child process.
+    pub(crate) async fn serve(self, running: Running, stop: Stop) -> Result<(), Failure> {
+        let Running { engine, edge } = running;
+        let served = edge.serve(self.listener, self.metrics, stop.token.clone());
+        let end = tokio::select! {
+            end = served => end,
+            // A second signal does not wait for calls under way.
+            () = stop.at_once() => Ok(()),
+        };
+        stop.token.cancel();
+        engine.shutdown().await;
+        end.map_err(|error| Failure::failed(format_args!("the MCP listener failed: {error}"), "the log says more"))
+    }
+}
+
+/// Serves one client over stdin and stdout until its end.
+pub(crate) async fn serve_stdio(dir: PathBuf, config: Config, stop: Stop) -> Result<(), Failure> {
+    let Running { engine, edge } = start(&dir, &config, &stop.token)?;
+    let served = edge.serve_stdio(tokio::io::stdin(), tokio::io::stdout(), stop.token.clone());
+    let end = tokio::select! {
+        end = served => end,
+        () = stop.at_once() => Ok(()),
+    };
+    stop.token.cancel();
+    engine.shutdown().await;
+    Ok(end?)
+}
+
+fn start(dir: &std::path::Path, config: &Config, stop: &CancellationToken) -> Result<Running, Failure> {
+    let ledger = ledger(&config.gateway.store)?;
+    let engine = Engine::start(engine_settings(config), &config.servers, ledger);
+    let edge = Edge::new(Arc::clone(&engine), edge_settings(config));
+    reload::log_applied(config, config.servers.len());
+    tokio::spawn(reload::follow(dir.to_owned(), config.clone(), Arc::clone(&engine), edge.clone(), stop.clone()));
+    Ok(Running { engine, edge })
+}
+
+fn ledger(store: &Store) -> Result<Ledger, Failure> {
+    match store {
+        Store::Memory => Ok(Ledger::memory()),
+        Store::Sqlite { path } => Ledger::sqlite(path).map_err(|error| {
+            let why = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+            Failure::failed(format_args!("{error}{why}"), "check the file and its folder's rights, or name another with `store: {type: sqlite, path: FILE}`")
+        }),
+    }
+}
+
+/// What the engine takes from a configuration.
+pub(crate) fn engine_settings(config: &Config) -> countersign_engine::Settings {
+    let limits = &config.gateway.limits;
+    countersign_engine::Settings {
+        naming: Naming { prefix: config.gateway.name_prefix.clone(), max_length: limits.tool_name_length },
+        upstream: countersign_engine::UpstreamSettings {
+            connect_timeout: limits.connect_timeout,
+            call_timeout: limits.call_timeout,
+            response_bytes: limits.response_bytes,
+        },
+        listed_as: Principal::local().key().clone(),
+        debounce: DEBOUNCE,
+        shown: Arc::new(config.shown.clone()),
+        hash: config.hash.hex(),
+    }
+}
+
+/// What the edge takes from a configuration.
+pub(crate) fn edge_settings(config: &Config) -> countersign_edge::Settings {
+    let gateway = &config.gateway;
+    countersign_edge::Settings {
+        public_url: gateway.public_url.clone(),
+        surfaces: gateway.surfaces.clone(),
+        request_bytes: gateway.limits.request_bytes,
+        sessions: gateway.limits.sessions,
+        sessions_per_principal: gateway.limits.sessions_per_principal,
+        allowed_hosts: gateway.allowed_hosts.clone(),
+        allowed_origins: gateway.allowed_origins.clone(),
+        version: env!("CARGO_PKG_VERSION"),
+    }
+}
+
+/// The wish to end: the first signal asks, the second insists.
+#[derive(Debug, Clone)]
+pub(crate) struct Stop {
+    pub(crate) token: CancellationToken,
+    insist: CancellationToken,
+}
+
+impl Stop {
+    /// Listens for SIGINT and SIGTERM from now on.
+    pub(crate) fn on_signals() -> Result<Self, Failure> {
+        let stop = Self { token: CancellationToken::new(), insist: CancellationToken::new() };
+        let mut signals = Signals::new()
+            .map_err(|error| Failure::failed(format_args!("cannot listen for signals: {error}"), "check the limits of this process"))?;
+        let told = stop.clone();
+        tokio::spawn(async move {
+            signals.next().await;
+            tracing::info!("stopping");
+            told.token.cancel();
+            signals.next().await;
+            told.insist.cancel();
+        });
+        Ok(stop)
+    }
+
+    async fn at_once(&self) {
+        self.insist.cancelled().await;
+    }
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+fn taken(error: &io::Error, what: &str, address: SocketAddr, help: &str) -> Failure {
+    if error.kind() == io::ErrorKind::AddrInUse {
+        Failure::failed(format_args!("the {what} {address} is in use"), help)
+    } else {
+        Failure::failed(format_args!("cannot listen on the {what} {address}: {error}"), help)
+    }
+}

@@ -1,0 +1,73 @@
+//! The binary: the command line, and the wiring of all crates.
+
+mod args;
+mod check;
+mod failure;
+mod folder;
+mod gateway;
+mod import;
+mod logs;
+mod out;
+mod quickstart;
+mod reload;
+mod sample;
+mod serve;
+mod tools;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Command, LowArgs};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let args = LowArgs::parse();
+    match run(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(report) = failure.report() {
+                out::say(format!("{report:?}").trim_end());
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn run(args: LowArgs) -> Result<(), Failure> {
+    let format = args.output;
+    match args.command {
+        Command::Quickstart(flags) => {
+            logs::start(args.log_format, logs::QUIET)?;
+            runtime()?.block_on(quickstart::run(flags, format))
+        }
+        Command::Serve(flags) => {
+            logs::start(args.log_format, logs::USUAL)?;
+            runtime()?.block_on(serve::http(flags))
+        }
+        Command::Stdio(flags) => {
+            logs::start(args.log_format, logs::USUAL)?;
+            runtime()?.block_on(serve::stdio(flags))
+        }
+        Command::Import(flags) => import::run(&flags, format),
+        Command::Check(flags) => check::run(flags, format),
+        Command::Tools(flags) => {
+            logs::start(args.log_format, logs::QUIET)?;
+            runtime()?.block_on(tools::run(flags, format))
+        }
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut LowArgs::command(), "countersign", &mut script);
+            out::print(&String::from_utf8_lossy(&script))
+        }
+        Command::Sample(sample) => sample::run(match sample {
+            args::Sample::Notes { file } => sample::Sample::Notes(file),
+            args::Sample::Clock => sample::Sample::Clock,
+        }),
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Runtime::new()
+        .map_err(|error| Failure::failed(format_args!("cannot start worker threads: {error}"), "check the limits of this process"))
+}
