@@ -1,0 +1,195 @@
+"""The official Python client over HTTP and stdio, on both surfaces, in the mode it picks by itself and in the legacy one."""
+
+import asyncio
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from mcp import Client, StdioServerParameters
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILT = pathlib.Path(os.environ.get("COUNTERSIGN_TARGET", ROOT / "target/debug"))
+BINARY = str(BUILT / "countersign")
+PACKAGES = HERE / "node_modules/@modelcontextprotocol"
+NODE = str(HERE / "node_modules/node/bin/node")
+VENV = pathlib.Path(sys.executable).parent
+EXPECTED = {"x_everything_echo", "x_files_write_file", "x_git_git_status", "x_time_convert_time"}
+
+
+def text(result):
+    return "\n".join(getattr(block, "text", "") for block in result.content)
+
+
+class Place:
+    """A configuration folder, the files and the repository that the servers work on."""
+
+    def __init__(self, surface):
+        self.folder = tempfile.TemporaryDirectory(prefix="countersign-python-")
+        root = pathlib.Path(self.folder.name)
+        self.files = root / "files"
+        self.repository = root / "repository"
+        self.config = root / "config"
+        for path in (self.files, self.repository, self.config):
+            path.mkdir()
+        (self.files / "hello.txt").write_text("hello from a real file\n")
+        git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
+        subprocess.run([*git, "init", "-q", "-b", "main"], cwd=self.repository, check=True)
+        (self.repository / "new.txt").write_text("new\n")
+        servers = {
+            "everything": {"command": NODE, "args": [str(PACKAGES / "server-everything/dist/index.js"), "stdio"]},
+            "files": {"command": NODE, "args": [str(PACKAGES / "server-filesystem/dist/index.js"), str(self.files)]},
+            "git": {"command": str(VENV / "mcp-server-git"), "args": ["--repository", str(self.repository)]},
+            "time": {"command": str(VENV / "mcp-server-time"), "args": ["--local-timezone", "UTC"]},
+        }
+        settings = {
+            "listen": "127.0.0.1:0",
+            "metrics": {"listen": "127.0.0.1:0"},
+            "store": {"type": "memory"},
+            "pins": {"mode": "off"},
+            "surface": surface,
+        }
+        (self.config / "countersign.yaml").write_text(json.dumps(settings))
+        (self.config / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+
+
+class Gateway:
+    """`countersign serve` on a port of its own."""
+
+    def __init__(self, config):
+        self.log = tempfile.TemporaryFile(mode="w+")
+        self.child = subprocess.Popen([BINARY, "serve", "--config", str(config)], stdout=self.log, stderr=self.log)
+        end = time.monotonic() + 60
+        while time.monotonic() < end and self.child.poll() is None:
+            self.log.seek(0)
+            found = re.search(r"listening on (http://\S+/mcp)", self.log.read())
+            if found:
+                self.url = found.group(1)
+                return
+            time.sleep(0.05)
+        self.stop()
+        self.log.seek(0)
+        raise RuntimeError(f"the gateway did not start:\n{self.log.read()}")
+
+    def stop(self):
+        self.child.terminate()
+        try:
+            self.child.wait(15)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+
+
+class SurfaceTest(unittest.TestCase):
+    """Every combination of surface, transport and mode runs the same story."""
+
+    def story(self, surface, transport, mode):
+        place = Place(surface)
+        gateway = Gateway(place.config) if transport == "http" else None
+        try:
+            asyncio.run(asyncio.wait_for(self.talk(place, gateway, surface, mode), 240))
+        finally:
+            if gateway:
+                gateway.stop()
+
+    async def talk(self, place, gateway, surface, mode):
+        if gateway:
+            target = gateway.url
+        else:
+            arguments = ["stdio", "--config", str(place.config)]
+            target = StdioServerParameters(command=BINARY, args=arguments, env=dict(os.environ))
+        async with Client(target, mode=mode) as client:
+            await self.wait_for_servers(client, surface)
+            await self.calls(client, surface, place)
+            await self.progress(client, surface)
+            await self.resources_and_prompts(client)
+
+    async def names(self, client, surface):
+        if surface == "direct":
+            found, cursor = [], None
+            while True:
+                page = await client.list_tools(cursor=cursor)
+                found += [tool.name for tool in page.tools]
+                cursor = page.next_cursor
+                if cursor is None:
+                    return set(found)
+        found = []
+        while True:
+            page = (await client.call_tool("list_tools", {"limit": 50, "offset": len(found)})).structured_content
+            found += [tool["name"] for tool in page["tools"]]
+            if not page["truncated"]:
+                return set(found)
+
+    async def wait_for_servers(self, client, surface):
+        end = time.monotonic() + 60
+        while not EXPECTED <= (seen := await self.names(client, surface)):
+            self.assertLess(time.monotonic(), end, f"not listed: {EXPECTED - seen}")
+            await asyncio.sleep(0.1)
+
+    async def call(self, client, surface, name, arguments, **more):
+        if surface == "meta":
+            return await client.call_tool("call_tool", {"name": name, "arguments": arguments}, **more)
+        return await client.call_tool(name, arguments, **more)
+
+    async def calls(self, client, surface, place):
+        echo = await self.call(client, surface, "x_everything_echo", {"message": "grüße"})
+        self.assertEqual(text(echo), "Echo: grüße")
+        path = place.files / "written.txt"
+        await self.call(client, surface, "x_files_write_file", {"path": str(path), "content": "by Python"})
+        self.assertEqual(path.read_text(), "by Python")
+        status = await self.call(client, surface, "x_git_git_status", {"repo_path": str(place.repository)})
+        self.assertIn("new.txt", text(status))
+        arguments = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
+        self.assertIn("21:00", text(await self.call(client, surface, "x_time_convert_time", arguments)))
+        weather = await self.call(client, surface, "x_everything_get-structured-content", {"location": "Chicago"})
+        self.assertIn("temperature", weather.structured_content)
+        image = await self.call(client, surface, "x_everything_get-tiny-image", {})
+        self.assertIn("image", [block.type for block in image.content])
+        if surface == "meta":
+            ranked = await client.call_tool("filter_tools", {"query": "current time in a timezone"})
+            self.assertTrue(ranked.structured_content["tools"][0]["name"].startswith("x_time_"))
+            described = await client.call_tool("describe_tool", {"name": "x_files_write_file"})
+            self.assertEqual(described.structured_content["effect"], "mutating")
+
+    async def progress(self, client, surface):
+        seen = []
+
+        async def note(progress, total, message):
+            seen.append(progress)
+
+        name = "x_everything_trigger-long-running-operation"
+        await self.call(client, surface, name, {"duration": 1, "steps": 3}, progress_callback=note)
+        self.assertEqual(seen, [1, 2, 3])
+
+    async def resources_and_prompts(self, client):
+        resources = await client.list_resources()
+        self.assertTrue(any(str(one.uri).startswith("demo://") for one in resources.resources))
+        page = await client.read_resource("demo://resource/static/document/features.md")
+        self.assertGreater(len(page.contents[0].text), 100)
+        blob = await client.read_resource("demo://resource/dynamic/blob/2")
+        self.assertGreater(len(blob.contents[0].blob), 10)
+        prompts = await client.list_prompts()
+        self.assertIn("x_everything_args-prompt", [prompt.name for prompt in prompts.prompts])
+        prompt = await client.get_prompt("x_everything_args-prompt", {"city": "Oslo"})
+        self.assertIn("Oslo", prompt.messages[0].content.text)
+
+
+def add(surface, transport, mode):
+    def test(self):
+        self.story(surface, transport, mode)
+
+    setattr(SurfaceTest, f"test_{surface}_{transport}_{mode}", test)
+
+
+for surface in ("meta", "direct"):
+    for transport in ("http", "stdio"):
+        for mode in ("auto", "legacy"):
+            add(surface, transport, mode)
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
