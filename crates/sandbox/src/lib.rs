@@ -17,8 +17,7 @@ pub enum Scripts {
 
 /// The scripts' word before a call: they may refuse or change arguments, never widen.
 #[must_use]
-pub fn pre(scripts: &Scripts, judged: &Judged) -> StageAnswer {
-    let _ = judged.call();
+pub fn pre(scripts: &Scripts, _judged: &Judged) -> StageAnswer {
     match scripts {
         Scripts::None { because } => StageAnswer {
             stage: "policies",

@@ -65,7 +65,6 @@ impl Recorded {
     }
 
     /// Spends the record: the call to make, and what finishes it.
-    #[must_use]
     pub fn into_parts(self) -> (ExactCall, Receipt) {
         (self.call, self.receipt)
     }

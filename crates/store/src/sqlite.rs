@@ -35,7 +35,10 @@ struct Shared {
     writer: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
+/// Whoever waits for the disk.
 type Done = oneshot::Sender<Result<(), Error>>;
+/// Whoever waits for the latest entries, and how many.
+type Read = (usize, oneshot::Sender<Result<Vec<Entry>, Error>>);
 
 #[derive(Debug)]
 enum Job {
@@ -203,7 +206,7 @@ impl Writer {
         group: Vec<Job>,
         durable: bool,
         waiting: &mut Vec<Done>,
-        reads: &mut Vec<(usize, oneshot::Sender<Result<Vec<Entry>, Error>>)>,
+        reads: &mut Vec<Read>,
     ) -> rusqlite::Result<()> {
         // WAL with NORMAL never corrupts; it may lose the last queued entries with the power, which
         // is what "queued" means. What somebody waits for is synced.
