@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn warn(&mut self, field: &Field<'_>, what: &str) {
         if self.warnings.len() < MAX_PROBLEMS {
             let problem = self.source.problem(field.key_span.clone(), field.sentence(what));
-            self.warnings.push(problem.as_warning());
+            self.warnings.push(problem.into_warning());
         }
     }
 

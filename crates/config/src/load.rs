@@ -141,7 +141,7 @@ impl Found {
             None if name == CATALOGUE_FILE && self.problems.is_empty() => {
                 let path = files.dir.join(name).display().to_string();
                 let problem = Problem::of_file(&path, "is not there, so there are no servers".to_owned());
-                self.problems.push(problem.as_warning());
+                self.problems.push(problem.into_warning());
                 (None, None)
             }
             None => (None, None),

@@ -1,5 +1,8 @@
 //! A complaint about a configuration file: where, what, and the way out.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,7 +16,7 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 #[derive(Clone)]
 pub struct Problem {
     /// The file as the operator knows it.
-    pub file: String,
+    pub file: Arc<str>,
     /// Where in the file; absent when the file as a whole is meant.
     pub place: Option<Place>,
     /// What is wrong, in lower case.
@@ -22,7 +25,7 @@ pub struct Problem {
     pub help: Option<String>,
     /// Whether it stops loading.
     pub severity: Severity,
-    text: Option<NamedSource<Arc<str>>>,
+    text: Option<Box<NamedSource<Arc<str>>>>,
 }
 
 /// A place in a file.
@@ -62,7 +65,7 @@ impl Problem {
     /// A problem of a file as a whole.
     pub(crate) fn of_file(file: &str, what: String) -> Self {
         Self {
-            file: file.to_owned(),
+            file: Arc::from(file),
             place: None,
             what,
             help: None,
@@ -80,7 +83,7 @@ impl Problem {
 
     /// The same problem as a warning.
     #[must_use]
-    pub(crate) fn as_warning(mut self) -> Self {
+    pub(crate) fn into_warning(mut self) -> Self {
         self.severity = Severity::Warning;
         self
     }
@@ -132,12 +135,12 @@ impl Source {
     /// A problem at some bytes of this file.
     pub(crate) fn problem(&self, span: Range<usize>, what: impl Into<String>) -> Problem {
         Problem {
-            file: self.name.clone(),
+            file: Arc::from(self.name.as_str()),
             place: Some(self.place(span)),
             what: what.into(),
             help: None,
             severity: Severity::Error,
-            text: Some(NamedSource::new(&self.name, Arc::clone(&self.text))),
+            text: Some(Box::new(NamedSource::new(&self.name, Arc::clone(&self.text)))),
         }
     }
 
@@ -204,7 +207,7 @@ impl Diagnostic for Problem {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.text.as_ref().map(|text| -> &dyn SourceCode { text })
+        self.text.as_ref().map(|text| -> &dyn SourceCode { text.as_ref() })
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {

@@ -94,6 +94,10 @@ fn span(location: Location) -> Range<usize> {
     start..start + number(location.span().byte_len())
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "another crate's open list: every error has a text"
+)]
 fn problem(source: &Source, error: &serde_saphyr::Error) -> Problem {
     let error = error.without_snippet();
     let too_much = "it is larger, deeper or has more aliases than a settings file may";

@@ -1,5 +1,7 @@
 //! Catalogues in, entries or problems out. The texts are what operators see.
 
+#![expect(clippy::too_many_lines, reason = "tables of texts are long")]
+
 use expect_test::expect;
 
 use crate::load::tests::{environment, json, read, warned, written};
@@ -611,4 +613,15 @@ fn i10_problems_do_not_show_what_references_stood_for() {
     let problems = read(&[("mcp.json", &text)]).unwrap_err();
     let shown = format!("{problems:?} {problems} {:?}", environment());
     assert!(!shown.contains("two"), "{shown}");
+}
+
+#[test]
+fn a_huge_file_of_mistakes_is_told_of_a_hundred_and_is_still_refused() {
+    let keys: String = (0..20_000)
+        .map(|number| format!("\"_c{number}\": 1, \"k{number}\": 1,\n"))
+        .collect();
+    let text = format!("{{{keys}\"mcpServers\": {{}}, {}}}", "\"twice\": 1, ".repeat(1_000));
+    let problems = read(&[("mcp.json", &text)]).unwrap_err();
+    assert_eq!(problems.errors(), 200);
+    assert_eq!(problems.iter().count(), 300);
 }

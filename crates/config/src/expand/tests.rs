@@ -1,5 +1,7 @@
 //! References: what they become, and what is said when they cannot.
 
+#![expect(clippy::too_many_lines, reason = "tables of texts are long")]
+
 use std::fmt::Write as _;
 
 use expect_test::expect;

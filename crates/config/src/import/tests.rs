@@ -1,5 +1,10 @@
 //! What other clients write, and what becomes of it.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "a table reads better without a reference at each row"
+)]
+
 use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};

@@ -1,5 +1,11 @@
 //! Whole folders in, snapshots or problems out. The texts are what operators see.
 
+#![expect(clippy::too_many_lines, reason = "tables of texts are long")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "a table reads better without a reference at each row"
+)]
+
 mod documents;
 
 use std::fmt::Write as _;

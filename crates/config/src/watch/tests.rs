@@ -196,7 +196,7 @@ async fn content_that_returns_to_what_is_in_force_is_no_news() {
 async fn the_watch_ends_with_its_receiver() {
     let script = Arc::new(Script(Mutex::new(VecDeque::from([ONE]))));
     let applied = script.load().hash;
-    let loader: Arc<dyn Loader> = Arc::clone(&script) as Arc<dyn Loader>;
+    let loader: Arc<Script> = Arc::clone(&script);
     drop(follow(loader, applied));
     let ended = async {
         while Arc::strong_count(&script) > 1 {
