@@ -4,6 +4,7 @@ mod answer;
 mod arguments;
 mod definitions;
 mod forward;
+mod inputs;
 mod invocation;
 mod page;
 mod prompts;

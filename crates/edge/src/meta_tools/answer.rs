@@ -49,14 +49,21 @@ pub(super) fn compact(json: &str) -> String {
 pub(super) struct Failure {
     code: &'static str,
     message: String,
+    #[serde(flatten)]
+    details: Box<Details>,
+}
+
+/// What helps a model to ask rightly.
+#[derive(Debug, Default, Serialize)]
+struct Details {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nearest: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     servers: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    arguments: Vec<String>,
+    wrong_arguments: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    allowed: Option<&'static [&'static str]>,
+    allowed_arguments: Option<&'static [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
 }
@@ -66,31 +73,28 @@ impl Failure {
         Self {
             code,
             message,
-            nearest: Vec::new(),
-            servers: Vec::new(),
-            arguments: Vec::new(),
-            allowed: None,
-            server: None,
+            details: Box::default(),
         }
     }
 
     /// Arguments that are wrong: which, and which there are.
     pub(super) fn bad_arguments(message: String, wrong: Vec<String>, allowed: &'static [&'static str]) -> Self {
-        Self {
-            arguments: wrong,
-            allowed: Some(allowed),
-            ..Self::new(Code::BadArguments.word(), message)
-        }
+        let mut failure = Self::new(Code::BadArguments.word(), message);
+        failure.details.wrong_arguments = wrong;
+        failure.details.allowed_arguments = Some(allowed);
+        failure
     }
 
     /// Names the server that the failure is about.
-    pub(super) fn of_server(self, server: Option<String>) -> Self {
-        Self { server, ..self }
+    pub(super) fn of_server(mut self, server: Option<String>) -> Self {
+        self.details.server = server;
+        self
     }
 
     /// Names the servers to choose from.
-    pub(super) fn of_servers(self, servers: Vec<String>) -> Self {
-        Self { servers, ..self }
+    pub(super) fn of_servers(mut self, servers: Vec<String>) -> Self {
+        self.details.servers = servers;
+        self
     }
 
     pub(super) fn render(&self) -> String {
@@ -102,26 +106,23 @@ impl Failure {
     }
 
     fn sentence(&self) -> String {
-        if self.nearest.is_empty() {
+        if self.details.nearest.is_empty() {
             self.message.clone()
         } else {
-            format!("{}. Nearest names: {}", self.message, self.nearest.join(", "))
+            format!("{}. Nearest names: {}", self.message, self.details.nearest.join(", "))
         }
     }
 }
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        let plain = Self::new(refusal.code.word(), refusal.sentence);
+        let mut failure = Self::new(refusal.code.word(), refusal.sentence);
         match refusal.code {
-            Code::ResourceAmbiguous => Self {
-                servers: refusal.nearest,
-                ..plain
-            },
-            Code::ToolNotFound | Code::PromptNotFound | Code::ResourceNotFound | Code::BadArguments => Self {
-                nearest: refusal.nearest,
-                ..plain
-            },
+            Code::ResourceAmbiguous => failure.details.servers = refusal.nearest,
+            Code::ToolNotFound | Code::PromptNotFound | Code::ResourceNotFound | Code::BadArguments => {
+                failure.details.nearest = refusal.nearest;
+            }
         }
+        failure
     }
 }

@@ -1,10 +1,9 @@
-//! The published definitions of the meta-tools: texts for a model, input schemas, hints.
+//! The published definitions of the meta-tools: texts for a model, and hints.
 
 use serde_json::{Value, json};
 
 use super::MetaTool;
-use super::arguments::LIMITS;
-use super::schemas;
+use super::{inputs, schemas};
 
 /// All definitions as one JSON array.
 pub(super) fn render() -> String {
@@ -17,7 +16,7 @@ fn definition(tool: MetaTool) -> Value {
         "name": tool.name(),
         "title": text.title,
         "description": text.description,
-        "inputSchema": input(tool),
+        "inputSchema": inputs::input(tool),
         "annotations": hints(tool),
     });
     if let (Some(schema), Some(members)) = (schemas::output(tool), definition.as_object_mut()) {
@@ -111,133 +110,4 @@ fn hints(tool: MetaTool) -> Value {
             json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false})
         }
     }
-}
-
-fn input(tool: MetaTool) -> Value {
-    match tool {
-        MetaTool::ListTools => object(&[], json!({"limit": limit(50), "offset": offset()})),
-        MetaTool::FilterTools => object(
-            &[],
-            json!({
-                "pattern": pattern("exposed name", "x_github_*"),
-                "description_filter": {"type": "string", "description": "Text that the description must contain."},
-                "query": {"type": "string", "description": "What you want to do, in a few words; ranked by relevance."},
-                "labels": {
-                    "type": "object",
-                    "additionalProperties": {"type": "string"},
-                    "description": "Labels that the tool's server must have, all with these values, such as {\"team\": \"infra\"}."
-                },
-                "case_sensitive": case_sensitive(),
-                "include_schema": {"type": "boolean", "default": false, "description": "Adds each tool's inputSchema."},
-                "limit": limit(25),
-                "offset": offset()
-            }),
-        ),
-        MetaTool::DescribeTool => object(
-            &["name"],
-            json!({
-                "name": {"type": "string", "minLength": 1, "description": "The tool's name as listed."}
-            }),
-        ),
-        MetaTool::ListCoreTools => object(
-            &[],
-            json!({
-                "include_schema": {"type": "boolean", "default": true, "description": "Adds each tool's inputSchema."}
-            }),
-        ),
-        MetaTool::CallTool => object(
-            &["name"],
-            json!({
-                "name": {"type": "string", "minLength": 1, "description": "The tool's name as listed."},
-                "arguments": {"type": "object", "default": {}, "description": "The tool's own arguments, by its inputSchema."}
-            }),
-        ),
-        MetaTool::ListResources | MetaTool::ListPrompts => {
-            object(&[], json!({"server": server(), "limit": limit(50), "offset": offset()}))
-        }
-        MetaTool::FilterResources => object(
-            &[],
-            json!({
-                "pattern": pattern("URI or URI template", "file:///docs/*"),
-                "server": server(),
-                "case_sensitive": case_sensitive(),
-                "limit": limit(25),
-                "offset": offset()
-            }),
-        ),
-        MetaTool::FilterPrompts => object(
-            &[],
-            json!({
-                "pattern": pattern("name", "x_github_*"),
-                "server": server(),
-                "case_sensitive": case_sensitive(),
-                "limit": limit(25),
-                "offset": offset()
-            }),
-        ),
-        MetaTool::DescribeResource => object(
-            &["uri"],
-            json!({
-                "uri": {"type": "string", "minLength": 1, "description": "The URI or URI template as listed."},
-                "server": {"type": "string", "description": "The server, where several publish that URI."}
-            }),
-        ),
-        MetaTool::GetResource => object(
-            &["uri"],
-            json!({
-                "uri": {"type": "string", "minLength": 1, "description": "The URI."},
-                "server": {"type": "string", "description": "The server, where several publish that URI."}
-            }),
-        ),
-        MetaTool::DescribePrompt => object(
-            &["name"],
-            json!({
-                "name": {"type": "string", "minLength": 1, "description": "The prompt's name as listed."}
-            }),
-        ),
-        MetaTool::GetPrompt => object(
-            &["name"],
-            json!({
-                "name": {"type": "string", "minLength": 1, "description": "The prompt's name as listed."},
-                "arguments": {
-                    "type": "object",
-                    "additionalProperties": {"type": "string"},
-                    "default": {},
-                    "description": "The prompt's arguments, all strings."
-                }
-            }),
-        ),
-    }
-}
-
-fn object(required: &[&str], properties: Value) -> Value {
-    let mut schema = json!({"type": "object", "additionalProperties": false});
-    if let Some(members) = schema.as_object_mut() {
-        members.insert("properties".to_owned(), properties);
-        if !required.is_empty() {
-            members.insert("required".to_owned(), json!(required));
-        }
-    }
-    schema
-}
-
-fn limit(default: usize) -> Value {
-    let (least, most) = (LIMITS.start(), LIMITS.end());
-    json!({"type": "integer", "minimum": least, "maximum": most, "default": default, "description": "How many to show at most."})
-}
-
-fn offset() -> Value {
-    json!({"type": "integer", "minimum": 0, "default": 0, "description": "How many to pass over; the next page of a truncated list begins at offset + limit."})
-}
-
-fn pattern(what: &str, example: &str) -> Value {
-    json!({"type": "string", "description": format!("Glob over the whole {what}, such as `{example}`; `*` and `?` do not cross `/`.")})
-}
-
-fn server() -> Value {
-    json!({"type": "string", "description": "Only those of this server."})
-}
-
-fn case_sensitive() -> Value {
-    json!({"type": "boolean", "default": false, "description": "Whether upper and lower case differ."})
 }

@@ -69,13 +69,13 @@ impl Filters {
     /// `bad_pattern`
     pub(super) fn glob(&self) -> Result<Option<Glob>, Failure> {
         let Some(pattern) = &self.pattern else { return Ok(None) };
-        let glob = Glob::parse(&self.fold(pattern));
-        glob.map(Some).map_err(|_| {
+        let glob = Glob::parse(&self.fold(pattern)).ok().ok_or_else(|| {
             let what = format!(
                 "`pattern` `{pattern}` is malformed: `*` and `?` stand for any characters but `/`, `[a-z]` for one of a class, `\\` makes the next one literal"
             );
             Failure::new("bad_pattern", what)
-        })
+        });
+        glob.map(Some)
     }
 
     /// A text as it is compared: lower case unless the case matters.

@@ -9,17 +9,40 @@ use super::MetaTool;
 /// `call_tool` has none: its result is the tool's own, and a client holds a tool that has an output schema to
 /// structured content, which most tools do not give.
 pub(super) fn output(tool: MetaTool) -> Option<Value> {
-    match tool {
-        MetaTool::ListTools | MetaTool::FilterTools | MetaTool::ListCoreTools => Some(page("tools", &listed_tool())),
-        MetaTool::DescribeTool => Some(described_tool()),
-        MetaTool::CallTool => None,
-        MetaTool::ListResources | MetaTool::FilterResources => Some(page("resources", &listed_resource())),
-        MetaTool::DescribeResource => Some(described_resource()),
-        MetaTool::GetResource => Some(contents()),
-        MetaTool::ListPrompts | MetaTool::FilterPrompts => Some(page("prompts", &listed_prompt())),
-        MetaTool::DescribePrompt => Some(described_prompt()),
-        MetaTool::GetPrompt => Some(messages()),
+    let answer = match tool {
+        MetaTool::ListTools | MetaTool::FilterTools | MetaTool::ListCoreTools => page("tools", &listed_tool()),
+        MetaTool::DescribeTool => described_tool(),
+        MetaTool::CallTool => return None,
+        MetaTool::ListResources | MetaTool::FilterResources => page("resources", &listed_resource()),
+        MetaTool::DescribeResource => described_resource(),
+        MetaTool::GetResource => contents(),
+        MetaTool::ListPrompts | MetaTool::FilterPrompts => page("prompts", &listed_prompt()),
+        MetaTool::DescribePrompt => described_prompt(),
+        MetaTool::GetPrompt => messages(),
+    };
+    Some(or_error(answer))
+}
+
+/// The schema of an answer, widened to that of an error: some clients hold the structured content
+/// of errors to the output schema too, and would show their own complaint in place of ours.
+fn or_error(mut answer: Value) -> Value {
+    let Some(members) = answer.as_object_mut() else {
+        return answer;
+    };
+    let conditions = ["required", "oneOf"]
+        .into_iter()
+        .filter_map(|name| members.remove_entry(name))
+        .collect();
+    let error = json!({"required": ["code", "message"]});
+    members.insert("anyOf".to_owned(), json!([Value::Object(conditions), error]));
+    if let Some(properties) = members.get_mut("properties") {
+        let error = json!({
+            "code": {"type": "string", "description": "Of an error: its stable code."},
+            "message": {"type": "string", "description": "Of an error: what is wrong."}
+        });
+        join(properties, error);
     }
+    answer
 }
 
 fn page(noun: &str, entry: &Value) -> Value {

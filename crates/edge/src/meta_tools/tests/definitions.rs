@@ -58,6 +58,29 @@ fn every_schema_is_a_schema_and_only_call_tool_has_no_output_schema() {
 }
 
 #[test]
+fn half_an_answer_keeps_to_no_schema() {
+    for tool in MetaTool::ALL {
+        let Some(schema) = published(*tool).get("outputSchema").cloned() else {
+            continue;
+        };
+        for half in [
+            "{}",
+            r#"{"code":"x"}"#,
+            r#"{"name":"x"}"#,
+            r#"{"filters":{},"total":1}"#,
+            "[]",
+        ] {
+            let half: Value = serde_json::from_str(half).unwrap();
+            assert!(
+                !jsonschema::draft202012::is_valid(&schema, &half),
+                "{} {half}",
+                tool.name()
+            );
+        }
+    }
+}
+
+#[test]
 fn answers_keep_to_their_schemas_and_texts_hold_the_same_json_compact() {
     let cases = [
         ("list_tools", "{}"),

@@ -88,7 +88,7 @@ fn b041_null_arguments() {
         for tool in [MetaTool::CallTool, MetaTool::GetPrompt] {
             let failure = named_call(tool, &arguments).unwrap_err().render();
             assert!(failure.contains("`arguments` must be an object"), "{failure}");
-            assert!(failure.contains(r#""arguments":["arguments"]"#), "{failure}");
+            assert!(failure.contains(r#""wrong_arguments":["arguments"]"#), "{failure}");
         }
     }
 }
