@@ -45,7 +45,11 @@ fn say_all(warnings: &[Problem]) {
 }
 
 fn summary(config: &Config) -> String {
-    let mut text = format!("ok: {}, {}", plural(config.servers.len(), "server"), plural(config.warnings.len(), "warning"));
+    let mut text = format!(
+        "ok: {}, {}",
+        plural(config.servers.len(), "server"),
+        plural(config.warnings.len(), "warning")
+    );
     for server in &config.servers {
         text.push_str("\n  ");
         text.push_str(server.name.as_str());

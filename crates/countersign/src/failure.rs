@@ -62,7 +62,10 @@ impl From<io::Error> for Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ReaderGone
         } else {
-            Self::failed(format_args!("cannot write the output: {error}"), "check the terminal, pipe or file it goes to")
+            Self::failed(
+                format_args!("cannot write the output: {error}"),
+                "check the terminal, pipe or file it goes to",
+            )
         }
     }
 }

@@ -43,22 +43,37 @@ impl Gateway {
     pub(crate) async fn bind(dir: PathBuf, config: Config, listen: Option<SocketAddr>) -> Result<Self, Failure> {
         if let Some(asked) = listen.filter(|asked| !asked.ip().is_loopback()) {
             return Err(Failure::configuration(
-                format_args!("--listen {asked} can be reached from other machines, and this gateway does not ask who calls"),
+                format_args!(
+                    "--listen {asked} can be reached from other machines, and this gateway does not ask who calls"
+                ),
                 "use a loopback address such as 127.0.0.1:8090; identities, which other addresses need, are not part of this version",
             ));
         }
         let asked = listen.unwrap_or(config.gateway.listen);
         let listener = TcpListener::bind(asked).await.map_err(|error| {
-            taken(&error, "MCP address", asked, "choose another with --listen ADDR or `listen` in countersign.yaml, or stop the program that has it")
+            taken(
+                &error,
+                "MCP address",
+                asked,
+                "choose another with --listen ADDR or `listen` in countersign.yaml, or stop the program that has it",
+            )
         })?;
-        let address = listener.local_addr().map_err(|error| taken(&error, "MCP address", asked, "try again"))?;
+        let address = listener
+            .local_addr()
+            .map_err(|error| taken(&error, "MCP address", asked, "try again"))?;
         let metrics = match config.gateway.metrics_listen {
             None => None,
             Some(asked) => Some(TcpListener::bind(asked).await.map_err(|error| {
                 taken(&error, "metrics address", asked, "choose another with `metrics: {listen: ADDR}` in countersign.yaml, or stop the program that has it")
             })?),
         };
-        Ok(Self { dir, config, address, listener, metrics })
+        Ok(Self {
+            dir,
+            config,
+            address,
+            listener,
+            metrics,
+        })
     }
 
     /// Where MCP clients connect.
@@ -104,7 +119,13 @@ fn start(dir: &std::path::Path, config: &Config, stop: &CancellationToken) -> Re
     let engine = Engine::start(engine_settings(config), &config.servers, ledger);
     let edge = Edge::new(Arc::clone(&engine), edge_settings(config));
     reload::log_applied(config, config.servers.len());
-    tokio::spawn(reload::follow(dir.to_owned(), config.clone(), Arc::clone(&engine), edge.clone(), stop.clone()));
+    tokio::spawn(reload::follow(
+        dir.to_owned(),
+        config.clone(),
+        Arc::clone(&engine),
+        edge.clone(),
+        stop.clone(),
+    ));
     Ok(Running { engine, edge })
 }
 
@@ -112,8 +133,13 @@ fn ledger(store: &Store) -> Result<Ledger, Failure> {
     match store {
         Store::Memory => Ok(Ledger::memory()),
         Store::Sqlite { path } => Ledger::sqlite(path).map_err(|error| {
-            let why = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
-            Failure::failed(format_args!("{error}{why}"), "check the file and its folder's rights, or name another with `store: {type: sqlite, path: FILE}`")
+            let why = std::error::Error::source(&error)
+                .map(|source| format!(": {source}"))
+                .unwrap_or_default();
+            Failure::failed(
+                format_args!("{error}{why}"),
+                "check the file and its folder's rights, or name another with `store: {type: sqlite, path: FILE}`",
+            )
         }),
     }
 }
@@ -122,7 +148,10 @@ fn ledger(store: &Store) -> Result<Ledger, Failure> {
 pub(crate) fn engine_settings(config: &Config) -> countersign_engine::Settings {
     let limits = &config.gateway.limits;
     countersign_engine::Settings {
-        naming: Naming { prefix: config.gateway.name_prefix.clone(), max_length: limits.tool_name_length },
+        naming: Naming {
+            prefix: config.gateway.name_prefix.clone(),
+            max_length: limits.tool_name_length,
+        },
         upstream: countersign_engine::UpstreamSettings {
             connect_timeout: limits.connect_timeout,
             call_timeout: limits.call_timeout,
@@ -160,9 +189,16 @@ pub(crate) struct Stop {
 impl Stop {
     /// Listens for SIGINT and SIGTERM from now on.
     pub(crate) fn on_signals() -> Result<Self, Failure> {
-        let stop = Self { token: CancellationToken::new(), insist: CancellationToken::new() };
-        let mut signals = Signals::new()
-            .map_err(|error| Failure::failed(format_args!("cannot listen for signals: {error}"), "check the limits of this process"))?;
+        let stop = Self {
+            token: CancellationToken::new(),
+            insist: CancellationToken::new(),
+        };
+        let mut signals = Signals::new().map_err(|error| {
+            Failure::failed(
+                format_args!("cannot listen for signals: {error}"),
+                "check the limits of this process",
+            )
+        })?;
         let told = stop.clone();
         tokio::spawn(async move {
             signals.next().await;
@@ -189,7 +225,10 @@ struct Signals {
 impl Signals {
     fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
     }
 
     async fn next(&mut self) {

@@ -27,32 +27,43 @@ pub(crate) fn run(flags: &Import, format: Format) -> Result<(), Failure> {
     let dir = folder::named(flags.dir.clone());
     let target = dir.join("mcp.json");
     write(&dir, &target, &imported.mcp_json, flags)?;
-    let written = json!({"written": target.display().to_string(), "servers": imported.servers, "warnings": imported.warnings});
+    let written =
+        json!({"written": target.display().to_string(), "servers": imported.servers, "warnings": imported.warnings});
     out::emit(format, &written.to_string(), || told(&imported, &dir, &target))
 }
 
 fn read(file: &Path) -> Result<Imported, Failure> {
     let shown = file.display();
     let unreadable = |why: &dyn std::fmt::Display| {
-        Failure::configuration(format_args!("cannot read `{shown}`: {why}"), "name the settings file of Claude Desktop, Claude Code, Cursor or VS Code")
+        Failure::configuration(
+            format_args!("cannot read `{shown}`: {why}"),
+            "name the settings file of Claude Desktop, Claude Code, Cursor or VS Code",
+        )
     };
     let size = fs::metadata(file).map_err(|error| unreadable(&error))?.len();
     if size > LARGEST {
         return Err(unreadable(&format!("it is larger than {LARGEST} bytes")));
     }
     let text = fs::read_to_string(file).map_err(|error| unreadable(&error))?;
-    countersign_config::import(&text, &shown.to_string()).map_err(|problem| Failure::Configuration(miette::Report::new(problem)))
+    countersign_config::import(&text, &shown.to_string())
+        .map_err(|problem| Failure::Configuration(miette::Report::new(problem)))
 }
 
 /// Writes the file so that only its owner can read it: settings often hold credentials.
 fn write(dir: &Path, target: &Path, text: &str, flags: &Import) -> Result<(), Failure> {
     let shown = target.display();
-    let failed = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::configuration(
-            format_args!("`{shown}` exists and is kept"),
-            "--force replaces it, --dir names another folder, --stdout prints the result for merging by hand",
-        ),
-        _ => Failure::failed(format_args!("cannot write `{shown}`: {error}"), "check the folder's rights, or name another with --dir"),
+    let failed = |error: std::io::Error| {
+        if error.kind() == std::io::ErrorKind::AlreadyExists {
+            Failure::configuration(
+                format_args!("`{shown}` exists and is kept"),
+                "--force replaces it, --dir names another folder, --stdout prints the result for merging by hand",
+            )
+        } else {
+            Failure::failed(
+                format_args!("cannot write `{shown}`: {error}"),
+                "check the folder's rights, or name another with --dir",
+            )
+        }
     };
     fs::create_dir_all(dir).map_err(failed)?;
     if flags.force {
@@ -62,10 +73,14 @@ fn write(dir: &Path, target: &Path, text: &str, flags: &Import) -> Result<(), Fa
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error)),
         }
-        private(&fresh).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
+        private(&fresh)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(failed)?;
         return fs::rename(&fresh, target).map_err(failed);
     }
-    private(target).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
+    private(target)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(failed)
 }
 
 /// A new file for its owner's eyes.
@@ -78,7 +93,11 @@ fn private(path: &Path) -> std::io::Result<fs::File> {
 }
 
 fn told(imported: &Imported, dir: &Path, target: &Path) -> String {
-    let mut text = format!("{} taken over into {}\n", plural(imported.servers.len(), "server"), target.display());
+    let mut text = format!(
+        "{} taken over into {}\n",
+        plural(imported.servers.len(), "server"),
+        target.display()
+    );
     for server in &imported.servers {
         text.push_str(&format!("  {server}\n"));
     }
@@ -88,6 +107,9 @@ fn told(imported: &Imported, dir: &Path, target: &Path) -> String {
             text.push_str(&format!("  {warning}\n"));
         }
     }
-    text.push_str(&format!("\nNext: countersign check --config {0}\n      countersign serve --config {0}\n", dir.display()));
+    text.push_str(&format!(
+        "\nNext: countersign check --config {0}\n      countersign serve --config {0}\n",
+        dir.display()
+    ));
     text
 }

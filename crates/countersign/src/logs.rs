@@ -15,11 +15,18 @@ pub(crate) const QUIET: &str = "warn";
 /// Starts logging; `filter` holds where `RUST_LOG` is not set.
 pub(crate) fn start(format: LogFormat, filter: &str) -> Result<(), Failure> {
     let filter = match std::env::var("RUST_LOG") {
-        Ok(text) if !text.is_empty() => EnvFilter::try_new(&text)
-            .map_err(|error| Failure::configuration(format_args!("RUST_LOG is `{text}`: {error}"), "use a level such as `info`, or `countersign_engine=debug,info`"))?,
+        Ok(text) if !text.is_empty() => EnvFilter::try_new(&text).map_err(|error| {
+            Failure::configuration(
+                format_args!("RUST_LOG is `{text}`: {error}"),
+                "use a level such as `info`, or `countersign_engine=debug,info`",
+            )
+        })?,
         Ok(_) | Err(_) => EnvFilter::new(filter),
     };
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(io::stderr().is_terminal());
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal());
     match format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().flatten_event(true).init(),

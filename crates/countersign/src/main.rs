@@ -39,21 +39,21 @@ fn run(args: LowArgs) -> Result<(), Failure> {
     match args.command {
         Command::Quickstart(flags) => {
             logs::start(args.log_format, logs::QUIET)?;
-            runtime()?.block_on(quickstart::run(flags, format))
+            wait(quickstart::run(flags, format))
         }
         Command::Serve(flags) => {
             logs::start(args.log_format, logs::USUAL)?;
-            runtime()?.block_on(serve::http(flags))
+            wait(serve::http(flags))
         }
         Command::Stdio(flags) => {
             logs::start(args.log_format, logs::USUAL)?;
-            runtime()?.block_on(serve::stdio(flags))
+            wait(serve::stdio(flags))
         }
         Command::Import(flags) => import::run(&flags, format),
         Command::Check(flags) => check::run(flags, format),
         Command::Tools(flags) => {
             logs::start(args.log_format, logs::QUIET)?;
-            runtime()?.block_on(tools::run(flags, format))
+            wait(tools::run(flags, format))
         }
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -67,7 +67,16 @@ fn run(args: LowArgs) -> Result<(), Failure> {
     }
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Runtime::new()
-        .map_err(|error| Failure::failed(format_args!("cannot start worker threads: {error}"), "check the limits of this process"))
+/// Runs a command to its end. A read of stdin cannot be taken back, so no thread is waited for: whatever
+/// must end in order has ended with the command.
+fn wait(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| {
+        Failure::failed(
+            format_args!("cannot start worker threads: {error}"),
+            "check the limits of this process",
+        )
+    })?;
+    let end = runtime.block_on(command);
+    runtime.shutdown_background();
+    end
 }

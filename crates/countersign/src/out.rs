@@ -53,7 +53,9 @@ pub(crate) fn line(mut text: String) -> String {
 /// Text of a server as it may be shown on a terminal: escape sequences could move the cursor,
 /// rename the window or hide what stands before them, so control characters are replaced.
 pub(crate) fn harmless(text: &str) -> String {
-    let harmful = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let harmful = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
     text.chars().map(|c| if harmful(c) { '\u{fffd}' } else { c }).collect()
 }
 
@@ -71,7 +73,10 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
         for (place, (cell, width)) in cells.iter().zip(&widths).enumerate() {
             text.push_str(cell);
             if place < last {
-                text.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.chars().count()).saturating_add(2)));
+                text.extend(std::iter::repeat_n(
+                    ' ',
+                    width.saturating_sub(cell.chars().count()).saturating_add(2),
+                ));
             }
         }
         text.push('\n');
@@ -153,7 +158,9 @@ fn yaml_member(json: &str, depth: usize, text: &mut String) {
 /// A string as a YAML scalar: plain where it can be read in one way only, else quoted as in JSON.
 fn yaml_text(string: &str) -> String {
     let plain = string.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '/' | '$'))
-        && string.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/' | '$' | '(' | ')'))
+        && string
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/' | '$' | '(' | ')'))
         && !string.ends_with(' ')
         && !matches!(
             string.to_ascii_lowercase().as_str(),

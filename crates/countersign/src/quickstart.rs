@@ -18,7 +18,9 @@ pub(crate) async fn run(flags: Quickstart, format: Format) -> Result<(), Failure
     let notices = files::prepare(&dir, flags.listen)?;
     let config = folder::load(&dir)?;
     let stop = Stop::on_signals()?;
-    let gateway = Gateway::bind(dir, config, flags.listen).await.map_err(|failure| hint(failure, flags.listen))?;
+    let gateway = Gateway::bind(dir, config, flags.listen)
+        .await
+        .map_err(|failure| hint(failure, flags.listen))?;
     let running = gateway.start(&stop.token)?;
     out::say(&format!("countersign: listening on {}", gateway.url()));
     tokio::select! {
@@ -30,16 +32,25 @@ pub(crate) async fn run(flags: Quickstart, format: Format) -> Result<(), Failure
 
 fn dir(flag: Option<PathBuf>) -> Result<PathBuf, Failure> {
     let dir = flag.or_else(folder::quickstart).ok_or_else(|| {
-        Failure::configuration("this user has no home folder to keep quickstart's files in", "name a folder with --dir")
+        Failure::configuration(
+            "this user has no home folder to keep quickstart's files in",
+            "name a folder with --dir",
+        )
     })?;
-    std::path::absolute(&dir)
-        .map_err(|error| Failure::configuration(format_args!("`{}` cannot be used: {error}", dir.display()), "name another folder with --dir"))
+    std::path::absolute(&dir).map_err(|error| {
+        Failure::configuration(
+            format_args!("`{}` cannot be used: {error}", dir.display()),
+            "name another folder with --dir",
+        )
+    })
 }
 
 /// The most likely reason why a second start finds its address in use is that the first one still runs.
 fn hint(failure: Failure, listen: Option<SocketAddr>) -> Failure {
     if listen.is_none() && matches!(failure, Failure::Failed(_)) {
-        out::say("countersign: is another quickstart still running? Its folder is set up for one address, which clients know.");
+        out::say(
+            "countersign: is another quickstart still running? Its folder is set up for one address, which clients know.",
+        );
     }
     failure
 }

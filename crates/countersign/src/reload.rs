@@ -13,13 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::gateway::{edge_settings, engine_settings};
 
 /// Follows the folder until `stop`.
-pub(crate) async fn follow(
-    dir: PathBuf,
-    started: Config,
-    engine: Arc<Engine>,
-    edge: Edge,
-    stop: CancellationToken,
-) {
+pub(crate) async fn follow(dir: PathBuf, started: Config, engine: Arc<Engine>, edge: Edge, stop: CancellationToken) {
     let mut edits = countersign_config::watch(dir, Environment::process(), started.hash);
     let mut servers = digests(&started);
     loop {
@@ -80,9 +74,18 @@ fn warn_of_restart(started: &Config, now: &Config) {
         ("listen", old.listen != new.listen),
         ("metrics", old.metrics_listen != new.metrics_listen),
         ("store", old.store != new.store),
-        ("limits.response_bytes", old.limits.response_bytes != new.limits.response_bytes),
-        ("limits.call_timeout", old.limits.call_timeout != new.limits.call_timeout),
-        ("limits.connect_timeout", old.limits.connect_timeout != new.limits.connect_timeout),
+        (
+            "limits.response_bytes",
+            old.limits.response_bytes != new.limits.response_bytes,
+        ),
+        (
+            "limits.call_timeout",
+            old.limits.call_timeout != new.limits.call_timeout,
+        ),
+        (
+            "limits.connect_timeout",
+            old.limits.connect_timeout != new.limits.connect_timeout,
+        ),
     ];
     for (key, _) in keys.iter().filter(|(_, differs)| *differs) {
         tracing::warn!(key, "this change takes effect with the next start");
@@ -90,12 +93,19 @@ fn warn_of_restart(started: &Config, now: &Config) {
 }
 
 fn digests(config: &Config) -> BTreeMap<String, Digest> {
-    config.servers.iter().map(|server| (server.name.to_string(), server.digest)).collect()
+    config
+        .servers
+        .iter()
+        .map(|server| (server.name.to_string(), server.digest))
+        .collect()
 }
 
 /// How many servers were added, removed or edited.
 fn differing(old: &BTreeMap<String, Digest>, new: &BTreeMap<String, Digest>) -> usize {
     let gone = old.keys().filter(|name| !new.contains_key(*name)).count();
-    let fresh = new.iter().filter(|(name, digest)| old.get(*name) != Some(*digest)).count();
+    let fresh = new
+        .iter()
+        .filter(|(name, digest)| old.get(*name) != Some(*digest))
+        .count();
     gone.saturating_add(fresh)
 }

@@ -1,4 +1,10 @@
 //! The real binary, driven as a person would.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "all of this is test code; the lints' own exception knows test functions only"
+)]
+#![cfg(unix)]
 
 #[path = "all/commands.rs"]
 mod commands;

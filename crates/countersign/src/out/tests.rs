@@ -33,7 +33,10 @@ fn yaml_of_a_scalar_is_the_scalar() {
 
 #[test]
 fn table_aligns_all_columns_but_the_last() {
-    let rows = [vec!["a".to_owned(), "long cell".to_owned(), "x".to_owned()], vec!["bcd".to_owned(), "e".to_owned(), String::new()]];
+    let rows = [
+        vec!["a".to_owned(), "long cell".to_owned(), "x".to_owned()],
+        vec!["bcd".to_owned(), "e".to_owned(), String::new()],
+    ];
     expect![[r#"
         N    CELL       LAST
         a    long cell  x
@@ -44,5 +47,8 @@ fn table_aligns_all_columns_but_the_last() {
 
 #[test]
 fn text_of_a_server_cannot_command_the_terminal() {
-    assert_eq!(harmless("a\u{1b}[2Jb\u{7}\r\n\tc\u{202e}d"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}\n\tc\u{fffd}d");
+    assert_eq!(
+        harmless("a\u{1b}[2Jb\u{7}\r\n\tc\u{202e}d"),
+        "a\u{fffd}[2Jb\u{fffd}\u{fffd}\n\tc\u{fffd}d"
+    );
 }

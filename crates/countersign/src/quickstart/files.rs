@@ -45,7 +45,11 @@ fn settings_text(listen: Option<SocketAddr>) -> Result<(String, Vec<String>), Fa
         Some(asked) => asked,
         None => free(MCP_PORT, "MCP", &mut notices)?,
     };
-    let metrics = if any_port { SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) } else { free(METRICS_PORT, "metrics", &mut notices)? };
+    let metrics = if any_port {
+        SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
+    } else {
+        free(METRICS_PORT, "metrics", &mut notices)?
+    };
     let text = format!(
         "# Made by `countersign quickstart`, for you to edit: an edit applies within two seconds,\n\
          # and quickstart never writes over it. Every key has a default.\n\
@@ -69,7 +73,9 @@ fn free(first: u16, what: &str, notices: &mut Vec<String>) -> Result<SocketAddr,
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         if TcpListener::bind(address).is_ok() {
             if port != first {
-                notices.push(format!("port {first} is in use, so {what} got {port}; `countersign.yaml` keeps it"));
+                notices.push(format!(
+                    "port {first} is in use, so {what} got {port}; `countersign.yaml` keeps it"
+                ));
             }
             return Ok(address);
         }
@@ -100,12 +106,16 @@ fn catalogue_text(program: &str, dir: &Path) -> Result<String, Failure> {
 /// Whether the file is what quickstart wrote for a program elsewhere, without any edit. A build that
 /// was moved or replaced would leave it pointing at nothing.
 fn is_ours_for_another_program(file: &Path, fresh: &str, dir: &Path) -> Result<bool, Failure> {
-    let Ok(there) = fs::read_to_string(file) else { return Ok(false) };
+    let Ok(there) = fs::read_to_string(file) else {
+        return Ok(false);
+    };
     if there == fresh {
         return Ok(false);
     }
     let parsed: Value = serde_json::from_str(&there).unwrap_or_default();
-    let Some(former) = parsed.pointer("/mcpServers/notes/command").and_then(Value::as_str) else { return Ok(false) };
+    let Some(former) = parsed.pointer("/mcpServers/notes/command").and_then(Value::as_str) else {
+        return Ok(false);
+    };
     Ok(catalogue_text(&former.replace("$$", "$"), dir)? == there)
 }
 
@@ -116,18 +126,31 @@ fn reference_free(text: &str) -> String {
 
 /// This program's file.
 pub(super) fn program() -> Result<String, Failure> {
-    let path = std::env::current_exe()
-        .map_err(|error| Failure::failed(format_args!("cannot find this program's own file: {error}"), "start it by its full path"))?;
+    let path = std::env::current_exe().map_err(|error| {
+        Failure::failed(
+            format_args!("cannot find this program's own file: {error}"),
+            "start it by its full path",
+        )
+    })?;
     text(&path).map(str::to_owned)
 }
 
 fn text(path: &Path) -> Result<&str, Failure> {
-    path.to_str().ok_or_else(|| Failure::failed(format_args!("`{}` is not UTF-8", path.display()), "use a path of plain characters"))
+    path.to_str().ok_or_else(|| {
+        Failure::failed(
+            format_args!("`{}` is not UTF-8", path.display()),
+            "use a path of plain characters",
+        )
+    })
 }
 
 /// Writes a file that must not exist yet.
 fn create(path: &Path, text: &str) -> Result<(), Failure> {
-    let written = fs::OpenOptions::new().write(true).create_new(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| unusable(path, &error))
 }
 
@@ -135,11 +158,16 @@ fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(".new");
     let fresh = PathBuf::from(fresh);
-    fs::write(&fresh, text).and_then(|()| fs::rename(&fresh, path)).map_err(|error| unusable(path, &error))
+    fs::write(&fresh, text)
+        .and_then(|()| fs::rename(&fresh, path))
+        .map_err(|error| unusable(path, &error))
 }
 
 fn unusable(path: &Path, error: &io::Error) -> Failure {
-    Failure::failed(format_args!("cannot write `{}`: {error}", path.display()), "check the folder's rights, or name another with --dir")
+    Failure::failed(
+        format_args!("cannot write `{}`: {error}", path.display()),
+        "check the folder's rights, or name another with --dir",
+    )
 }
 
 #[cfg(test)]

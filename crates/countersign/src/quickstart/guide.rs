@@ -44,7 +44,13 @@ impl Guide {
         });
         let url = gateway.url();
         let command = clock(&running.engine).map(|tool| format!("{} tools call {tool} --url {url}", program()));
-        Self { dir: gateway.dir.display().to_string(), servers: servers.collect(), command, notices, url }
+        Self {
+            dir: gateway.dir.display().to_string(),
+            servers: servers.collect(),
+            command,
+            notices,
+            url,
+        }
     }
 
     /// For programs.
@@ -83,7 +89,10 @@ impl Guide {
         page.row("VS Code", ".vscode/mcp.json");
         page.row("", &vs_code(&self.url).to_string());
         page.head("Try first");
-        page.row("In your client", "\"Add a note: call Ada at four. Then list my notes.\"");
+        page.row(
+            "In your client",
+            "\"Add a note: call Ada at four. Then list my notes.\"",
+        );
         if let Some(command) = &self.command {
             page.row("In a terminal", command);
         }
@@ -102,7 +111,11 @@ impl Page {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
-        let (on, off) = if out::colour() { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") };
+        let (on, off) = if out::colour() {
+            ("\u{1b}[1m", "\u{1b}[0m")
+        } else {
+            ("", "")
+        };
         self.text.push_str(&format!("{on}{head}{off}\n"));
     }
 
@@ -135,9 +148,15 @@ fn clock(engine: &Engine) -> Option<String> {
 
 /// How this program is called from the folder where the user stands.
 fn program() -> String {
-    let Ok(program) = std::env::current_exe() else { return "countersign".to_owned() };
+    let Ok(program) = std::env::current_exe() else {
+        return "countersign".to_owned();
+    };
     let on_path = std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path).any(|dir| dir.join("countersign").canonicalize().is_ok_and(|found| found == program))
+        std::env::split_paths(&path).any(|dir| {
+            dir.join("countersign")
+                .canonicalize()
+                .is_ok_and(|found| found == program)
+        })
     });
     if on_path {
         return "countersign".to_owned();
@@ -147,5 +166,9 @@ fn program() -> String {
         Ok(inside) => Path::new(".").join(inside).display().to_string(),
         Err(_) => program.display().to_string(),
     };
-    if shown.contains(' ') { format!("'{shown}'") } else { shown }
+    if shown.contains(' ') {
+        format!("'{shown}'")
+    } else {
+        shown
+    }
 }

@@ -9,7 +9,12 @@ pub(super) type Members = Map<String, Value>;
 
 /// A protocol error about parameters.
 pub(super) fn fault(code: i64, message: impl Into<String>) -> Fault {
-    Fault { code, message: message.into(), data: None, id: None }
+    Fault {
+        code,
+        message: message.into(),
+        data: None,
+        id: None,
+    }
 }
 
 /// A method that this server does not have.
@@ -49,14 +54,16 @@ impl Arguments {
         }
     }
 
-    /// A text that must be there and hold something, at most `limit` bytes.
+    /// A text that must be there and hold something, at most `limit` characters.
     pub(super) fn text(&mut self, name: &str, limit: usize) -> Result<String, String> {
-        let text = self.optional_text(name)?.ok_or_else(|| format!("argument `{name}` is required"))?;
+        let text = self
+            .optional_text(name)?
+            .ok_or_else(|| format!("argument `{name}` is required"))?;
         if text.trim().is_empty() {
             return Err(format!("argument `{name}` must not be empty"));
         }
-        if text.len() > limit {
-            return Err(format!("argument `{name}` is longer than {limit} bytes"));
+        if text.chars().count() > limit {
+            return Err(format!("argument `{name}` is longer than {limit} characters"));
         }
         Ok(text)
     }

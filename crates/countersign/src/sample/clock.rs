@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::answer::{Arguments, Members, arguments, fault, no_such_method, structured, tool_error};
 use super::server::Offer;
 
-/// The longest text of an argument, in bytes.
+/// The longest text of an argument, in characters.
 const TEXT: usize = 64;
 
 /// The server.
@@ -55,7 +55,9 @@ impl Offer for Clock {
 fn now(mut arguments: Arguments) -> Result<Value, String> {
     let zone = arguments.optional_text("timezone")?;
     arguments.end()?;
-    Ok(shown(&Timestamp::now().to_zoned_datetime(zone_of(zone.as_deref().unwrap_or("UTC"))?)))
+    Ok(shown(
+        &Timestamp::now().to_zoned_datetime(zone_of(zone.as_deref().unwrap_or("UTC"))?),
+    ))
 }
 
 fn convert(mut arguments: Arguments) -> Result<Value, String> {
@@ -68,7 +70,9 @@ fn convert(mut arguments: Arguments) -> Result<Value, String> {
         (Ok(_), Some(_)) => return Err("`time` names an instant by its offset; leave `from` out".to_owned()),
         (Err(_), Some(from)) => {
             let local = time.parse::<civil::DateTime>().ok().ok_or_else(|| wrong_time(&time))?;
-            local.to_zoned_datetime(zone_of(&from)?).map_err(|error| error.to_string())?
+            local
+                .to_zoned_datetime(zone_of(&from)?)
+                .map_err(|error| error.to_string())?
         }
         (Err(_), None) => return Err(format!("{}; without an offset it needs `from`", wrong_time(&time))),
     };
@@ -89,7 +93,10 @@ fn zone_of(name: &str) -> Result<TimeZone, String> {
         // A time with this offset lends its reader, which knows every form of offsets.
         let probe = format!("2000-01-01T00:00:00{name}[{name}]");
         let zoned: Result<ZonedDateTime, _> = probe.parse();
-        return zoned.map(|zoned| zoned.time_zone().clone()).ok().ok_or_else(|| wrong_zone(name));
+        return zoned
+            .map(|zoned| zoned.time_zone().clone())
+            .ok()
+            .ok_or_else(|| wrong_zone(name));
     }
     TimeZone::get(name).ok().ok_or_else(|| wrong_zone(name))
 }
@@ -99,7 +106,10 @@ fn wrong_zone(name: &str) -> String {
 }
 
 fn shown(time: &ZonedDateTime) -> Value {
-    let zone = time.time_zone().iana_name().map_or_else(|| time.strftime("%:z").to_string(), str::to_owned);
+    let zone = time
+        .time_zone()
+        .iana_name()
+        .map_or_else(|| time.strftime("%:z").to_string(), str::to_owned);
     json!({
         "time": time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
         "timezone": zone,
@@ -113,18 +123,18 @@ fn tools() -> Value {
     let time = json!({"type": "object", "required": ["time", "timezone", "weekday", "unix"], "properties": {
         "time": {"type": "string", "format": "date-time"}, "timezone": {"type": "string"},
         "weekday": {"type": "string"}, "unix": {"type": "integer"}}});
-    let reads = |same: bool| json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": same, "openWorldHint": false});
+    let reads = json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
     json!([
         {"name": "now", "title": "Current time", "description": "The current time in a time zone; UTC when none is named.",
          "inputSchema": {"type": "object", "additionalProperties": false, "properties": {
             "timezone": {"type": "string", "description": zone}}},
-         "outputSchema": time, "annotations": reads(true)},
+         "outputSchema": time, "annotations": reads},
         {"name": "convert", "title": "Convert a time", "description": "What a time in one zone is in another.",
          "inputSchema": {"type": "object", "additionalProperties": false, "required": ["time", "to"], "properties": {
             "time": {"type": "string", "description": "2026-07-28T09:30, or with an offset 2026-07-28T09:30:00Z."},
             "from": {"type": "string", "description": format!("The zone of a time without an offset. {zone}")},
             "to": {"type": "string", "description": zone}}},
          "outputSchema": {"type": "object", "required": ["from", "to"], "properties": {"from": time, "to": time}},
-         "annotations": reads(true)},
+         "annotations": reads},
     ])
 }

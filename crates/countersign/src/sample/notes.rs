@@ -10,9 +10,9 @@ use super::answer::{Arguments, Members, fault, no_such_method, structured, tool_
 use super::server::Offer;
 use super::shelf::{Held, Note};
 
-/// Longest title, in bytes.
+/// Longest title, in characters.
 const TITLE: usize = 200;
-/// Longest text, in bytes.
+/// Longest text, in characters.
 const TEXT: usize = 64 * 1024;
 /// Most notes that one file keeps.
 const MOST: usize = 10_000;
@@ -54,7 +54,11 @@ impl Notes {
             "read_note" => {
                 let id = arguments.text("id", TITLE)?;
                 arguments.end()?;
-                let found = self.all()?.into_iter().find(|note| note.id == id).ok_or_else(|| unknown(&id))?;
+                let found = self
+                    .all()?
+                    .into_iter()
+                    .find(|note| note.id == id)
+                    .ok_or_else(|| unknown(&id))?;
                 Ok(whole(&found))
             }
             // The only one left: `answer` has looked the name up among the definitions.
@@ -73,7 +77,12 @@ impl Notes {
             return Err(format!("the store is full ({MOST} notes); delete some first"));
         }
         let created = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        let note = Note { id: shelf.next.to_string(), title, text, created };
+        let note = Note {
+            id: shelf.next.to_string(),
+            title,
+            text,
+            created,
+        };
         shelf.next = shelf.next.saturating_add(1);
         shelf.notes.push(note.clone());
         held.write(&shelf).map_err(|error| error.to_string())?;
@@ -84,7 +93,11 @@ impl Notes {
     fn delete(&mut self, id: &str) -> Result<Value, String> {
         let held = Held::lock(&self.file).map_err(|error| error.to_string())?;
         let mut shelf = held.read().map_err(|error| error.to_string())?;
-        let place = shelf.notes.iter().position(|note| note.id == id).ok_or_else(|| unknown(id))?;
+        let place = shelf
+            .notes
+            .iter()
+            .position(|note| note.id == id)
+            .ok_or_else(|| unknown(id))?;
         let note = shelf.notes.remove(place);
         held.write(&shelf).map_err(|error| error.to_string())?;
         self.changed = true;
@@ -93,10 +106,13 @@ impl Notes {
 
     fn resource(&self, uri: &str) -> Result<Value, Fault> {
         let notes = self.all().map_err(|error| fault(codes::INTERNAL_ERROR, error))?;
-        let note = notes.into_iter().find(|note| address(note) == uri).ok_or_else(|| Fault {
-            data: Some(json!({"uri": uri}).to_string()),
-            ..fault(codes::RESOURCE_NOT_FOUND, format!("resource `{uri}` is not known"))
-        })?;
+        let note = notes
+            .into_iter()
+            .find(|note| address(note) == uri)
+            .ok_or_else(|| Fault {
+                data: Some(json!({"uri": uri}).to_string()),
+                ..fault(codes::RESOURCE_NOT_FOUND, format!("resource `{uri}` is not known"))
+            })?;
         Ok(json!({"contents": [{"uri": uri, "mimeType": "text/plain", "text": note.text}]}))
     }
 
@@ -146,12 +162,16 @@ impl Offer for Notes {
             "tools/list" => Ok(json!({"tools": tools()})),
             "tools/call" => {
                 let name = text(&params, "name")?;
-                let known = tools().as_array().is_some_and(|tools| tools.iter().any(|tool| tool["name"] == name.as_str()));
+                let known = tools()
+                    .as_array()
+                    .is_some_and(|tools| tools.iter().any(|tool| tool["name"] == name.as_str()));
                 if !known {
                     return Err(fault(codes::INVALID_PARAMS, format!("tool `{name}` is not known")));
                 }
                 let arguments = super::answer::arguments(&mut params)?;
-                Ok(self.call(&name, arguments).map_or_else(|error| tool_error(&error), |value| structured(&value)))
+                Ok(self
+                    .call(&name, arguments)
+                    .map_or_else(|error| tool_error(&error), |value| structured(&value)))
             }
             "resources/list" => {
                 let notes = self.all().map_err(|error| fault(codes::INTERNAL_ERROR, error))?;
@@ -160,9 +180,11 @@ impl Offer for Notes {
             "resources/templates/list" => Ok(json!({"resourceTemplates": [
                 {"uriTemplate": "note://{id}", "name": "note", "title": "A note by its id", "mimeType": "text/plain"}]})),
             "resources/read" => self.resource(&text(&params, "uri")?),
-            "prompts/list" => Ok(json!({"prompts": [{"name": "summarize_notes", "title": "Summarize notes",
+            "prompts/list" => Ok(
+                json!({"prompts": [{"name": "summarize_notes", "title": "Summarize notes",
                 "description": "A short summary of all notes, or of those about a topic.",
-                "arguments": [{"name": "topic", "description": "Only notes that mention this.", "required": false}]}]})),
+                "arguments": [{"name": "topic", "description": "Only notes that mention this.", "required": false}]}]}),
+            ),
             "prompts/get" => {
                 let name = text(&params, "name")?;
                 let arguments = super::answer::arguments(&mut params)?;
@@ -215,13 +237,10 @@ fn unknown(id: &str) -> String {
 
 fn tools() -> Value {
     let id = json!({"type": "string", "description": "The note's id, as list_notes shows it."});
-    let summary = json!({"type": "object", "required": ["id", "title", "created", "uri"], "properties": {
-        "id": {"type": "string"}, "title": {"type": "string"}, "created": {"type": "string", "format": "date-time"},
-        "uri": {"type": "string"}}});
-    let list = json!({"type": "object", "required": ["notes"], "properties": {"notes": {"type": "array", "items": summary}}});
-    let mut whole = summary.clone();
-    whole["required"] = json!(["id", "title", "text", "created", "uri"]);
-    whole["properties"]["text"] = json!({"type": "string"});
+    let summary = note_schema(&["id", "title", "created", "uri"]);
+    let whole = note_schema(&["id", "title", "text", "created", "uri"]);
+    let list =
+        json!({"type": "object", "required": ["notes"], "properties": {"notes": {"type": "array", "items": summary}}});
     let reads = json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
     let input = |properties: Value, required: Value| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
     json!([
@@ -245,4 +264,14 @@ fn tools() -> Value {
             "properties": {"deleted": {"type": "string"}, "title": {"type": "string"}}},
          "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": true, "openWorldHint": false}},
     ])
+}
+
+/// The schema of a note with these members, all of them required.
+fn note_schema(members: &[&str]) -> Value {
+    let schema = |name: &str| match name {
+        "created" => json!({"type": "string", "format": "date-time"}),
+        _ => json!({"type": "string"}),
+    };
+    let properties: Members = members.iter().map(|name| ((*name).to_owned(), schema(name))).collect();
+    json!({"type": "object", "required": members, "properties": properties})
 }

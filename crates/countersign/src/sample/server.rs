@@ -39,7 +39,12 @@ struct Session<'o, W> {
 
 /// Answers until the input ends.
 pub(super) fn serve(offer: &mut dyn Offer, mut input: impl BufRead, output: impl Write) -> io::Result<()> {
-    let mut session = Session { offer, output, initialized: false, listening: Vec::new() };
+    let mut session = Session {
+        offer,
+        output,
+        initialized: false,
+        listening: Vec::new(),
+    };
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -97,10 +102,18 @@ impl<W: Write> Session<'_, W> {
             }
             // We ask nothing, so an answer is for nobody.
             Ok(Body::One(Message::Response { .. })) => Ok(()),
-            Ok(Body::Batch(_)) => {
-                self.write(&rpc::error(None, codes::INVALID_REQUEST, "batches are not part of the versions served", None))
-            }
-            Err(fault) => self.write(&rpc::error(fault.id.as_deref(), fault.code, &fault.message, fault.data.as_deref())),
+            Ok(Body::Batch(_)) => self.write(&rpc::error(
+                None,
+                codes::INVALID_REQUEST,
+                "batches are not part of the versions served",
+                None,
+            )),
+            Err(fault) => self.write(&rpc::error(
+                fault.id.as_deref(),
+                fault.code,
+                &fault.message,
+                fault.data.as_deref(),
+            )),
         }
     }
 
@@ -113,24 +126,35 @@ impl<W: Write> Session<'_, W> {
         };
         let members: Members = match params {
             None => Members::new(),
-            Some(params) => serde_json::from_str(params.get()).map_err(|error| fault(codes::INVALID_PARAMS, error.to_string()))?,
+            Some(params) => {
+                serde_json::from_str(params.get()).map_err(|error| fault(codes::INVALID_PARAMS, error.to_string()))?
+            }
         };
         let (kind, result) = match (method, version.era()) {
             ("initialize", Era::Legacy) => (Kind::Plain, self.initialize(&members)),
             ("ping", Era::Legacy) => (Kind::Plain, json!({})),
             ("server/discover", Era::Modern) => (Kind::Cacheable, self.discover()),
             ("subscriptions/listen", Era::Modern) => {
-                self.listen(id, &members).map_err(|error| fault(codes::INTERNAL_ERROR, error.to_string()))?;
+                self.listen(id, &members)
+                    .map_err(|error| fault(codes::INTERNAL_ERROR, error.to_string()))?;
                 return Ok(None);
             }
             _ => (kind(method), self.offer.answer(method, members)?),
         };
-        Ok(Some(bridge::result_for(version, kind, &result.to_string(), &self.offer.info().to_string())))
+        Ok(Some(bridge::result_for(
+            version,
+            kind,
+            &result.to_string(),
+            &self.offer.info().to_string(),
+        )))
     }
 
     fn initialize(&mut self, params: &Members) -> Value {
         // Batches of 2025-03-26 are not served here, so that version is answered with the newest.
-        let asked = params.get("protocolVersion").and_then(Value::as_str).and_then(Version::parse);
+        let asked = params
+            .get("protocolVersion")
+            .and_then(Value::as_str)
+            .and_then(Version::parse);
         let version = match asked {
             Some(version @ (Version::V2025_06_18 | Version::V2025_11_25)) => version,
             Some(Version::V2024_11_05 | Version::V2025_03_26 | Version::V2026_07_28) | None => Version::NEWEST_LEGACY,
@@ -153,10 +177,21 @@ impl<W: Write> Session<'_, W> {
 
     /// Opens a subscription; its answer comes when it is cancelled or never.
     fn listen(&mut self, id: &str, params: &Members) -> io::Result<()> {
-        let wanted = params.get("notifications").and_then(|filter| filter.get("resourcesListChanged")) == Some(&Value::Bool(true));
+        let wanted = params
+            .get("notifications")
+            .and_then(|filter| filter.get("resourcesListChanged"))
+            == Some(&Value::Bool(true));
         let offered = self.offer.capabilities().pointer("/resources/listChanged") == Some(&Value::Bool(true));
-        let accepted = if wanted && offered { json!({"resourcesListChanged": true}) } else { json!({}) };
-        let message = about(id, "notifications/subscriptions/acknowledged", json!({"notifications": accepted}));
+        let accepted = if wanted && offered {
+            json!({"resourcesListChanged": true})
+        } else {
+            json!({})
+        };
+        let message = about(
+            id,
+            "notifications/subscriptions/acknowledged",
+            json!({"notifications": accepted}),
+        );
         self.write(&message)?;
         if wanted && offered {
             self.listening.push(id.to_owned());
@@ -202,7 +237,9 @@ fn about(id: &str, method: &str, mut params: Value) -> String {
 
 fn kind(method: &str) -> Kind {
     match method {
-        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" | "resources/read" => Kind::Cacheable,
+        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" | "resources/read" => {
+            Kind::Cacheable
+        }
         _ => Kind::Plain,
     }
 }

@@ -53,7 +53,11 @@ const VERSION: u32 = 1;
 
 impl Default for Shelf {
     fn default() -> Self {
-        Self { version: VERSION, next: 1, notes: Vec::new() }
+        Self {
+            version: VERSION,
+            next: 1,
+            notes: Vec::new(),
+        }
     }
 }
 
@@ -68,8 +72,13 @@ impl Held {
     /// Waits for the lock beside the file; the lock ends with the value.
     pub(super) fn lock(file: &Path) -> Result<Self, Error> {
         let beside = with_ending(file, "lock");
-        let lock = File::create(&beside).and_then(|lock| lock.lock().map(|()| lock)).map_err(at(&beside))?;
-        Ok(Self { file: file.to_owned(), _lock: lock })
+        let lock = File::create(&beside)
+            .and_then(|lock| lock.lock().map(|()| lock))
+            .map_err(at(&beside))?;
+        Ok(Self {
+            file: file.to_owned(),
+            _lock: lock,
+        })
     }
 
     /// Reads the notes; an absent file holds none. A file that cannot be understood is set aside
@@ -124,5 +133,8 @@ fn with_ending(file: &Path, ending: &str) -> PathBuf {
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    move |source| Error::File { path: path.display().to_string(), source }
+    move |source| Error::File {
+        path: path.display().to_string(),
+        source,
+    }
 }

@@ -13,7 +13,9 @@ fn talk(offer: &mut dyn Offer, lines: &[String]) -> Vec<Value> {
     let mut output = Vec::new();
     serve(offer, lines.join("\n").as_bytes(), &mut output).expect("memory does not fail");
     let text = String::from_utf8(output).expect("UTF-8");
-    text.lines().map(|line| serde_json::from_str(line).expect("one JSON message a line")).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("one JSON message a line"))
+        .collect()
 }
 
 fn request(method: &str, params: &str) -> String {
@@ -32,7 +34,10 @@ fn notes_in(dir: &Path) -> notes::Notes {
 #[test]
 fn legacy_handshake_answers_the_asked_version_without_modern_members() {
     let lines = [
-        request("initialize", r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#),
+        request(
+            "initialize",
+            r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#,
+        ),
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),
         request("tools/list", "{}"),
     ];
@@ -44,7 +49,10 @@ fn legacy_handshake_answers_the_asked_version_without_modern_members() {
 
 #[test]
 fn modern_requests_need_no_handshake_and_carry_the_modern_members() {
-    let lines = [request("server/discover", &format!("{{{MODERN}}}")), request("tools/list", &format!("{{{MODERN}}}"))];
+    let lines = [
+        request("server/discover", &format!("{{{MODERN}}}")),
+        request("tools/list", &format!("{{{MODERN}}}")),
+    ];
     let answers = talk(&mut clock::Clock, &lines);
     assert_eq!(answers[0]["result"]["supportedVersions"][0], "2026-07-28");
     assert_eq!(answers[1]["result"]["resultType"], "complete");
@@ -54,7 +62,11 @@ fn modern_requests_need_no_handshake_and_carry_the_modern_members() {
 #[test]
 fn notes_live_in_their_file() {
     let dir = tempfile::tempdir().expect("a folder");
-    let added = call(&mut notes_in(dir.path()), "add_note", &json!({"title": "Milk", "text": "Buy oat milk"}));
+    let added = call(
+        &mut notes_in(dir.path()),
+        "add_note",
+        &json!({"title": "Milk", "text": "Buy oat milk"}),
+    );
     assert_eq!(added["structuredContent"]["id"], "1");
     let found = call(&mut notes_in(dir.path()), "search_notes", &json!({"query": "OAT milk"}));
     assert_eq!(found["structuredContent"]["notes"][0]["title"], "Milk");
@@ -63,7 +75,11 @@ fn notes_live_in_their_file() {
     call(&mut notes_in(dir.path()), "delete_note", &json!({"id": "1"}));
     let gone = call(&mut notes_in(dir.path()), "read_note", &json!({"id": "1"}));
     assert_eq!(gone["isError"], true);
-    let next = call(&mut notes_in(dir.path()), "add_note", &json!({"title": "a", "text": "b"}));
+    let next = call(
+        &mut notes_in(dir.path()),
+        "add_note",
+        &json!({"title": "a", "text": "b"}),
+    );
     assert_eq!(next["structuredContent"]["id"], "2", "an id is never used twice");
 }
 
@@ -73,7 +89,10 @@ fn broken_notes_file_is_set_aside_and_kept() {
     fs::write(dir.path().join("notes.json"), "{half").expect("written");
     let listed = call(&mut notes_in(dir.path()), "list_notes", &json!({}));
     assert_eq!(listed["structuredContent"]["notes"], json!([]));
-    assert_eq!(fs::read_to_string(dir.path().join("notes.json.broken-1")).expect("kept"), "{half");
+    assert_eq!(
+        fs::read_to_string(dir.path().join("notes.json.broken-1")).expect("kept"),
+        "{half"
+    );
 }
 
 #[test]
@@ -82,14 +101,21 @@ fn wrong_arguments_are_tool_errors_that_name_them() {
     let cases = [
         ("add_note", json!({"title": "a"}), "`text` is required"),
         ("add_note", json!({"title": 1, "text": "b"}), "`title` must be a string"),
-        ("add_note", json!({"title": " ", "text": "b"}), "`title` must not be empty"),
+        (
+            "add_note",
+            json!({"title": " ", "text": "b"}),
+            "`title` must not be empty",
+        ),
         ("list_notes", json!({"limit": 1}), "`limit` is not known"),
         ("read_note", json!({"id": "9"}), "note `9` is not known"),
     ];
     for (tool, arguments, expected) in cases {
         let result = call(&mut notes_in(dir.path()), tool, &arguments);
         let text = result["content"][0]["text"].as_str().unwrap_or_default();
-        assert!(result["isError"] == true && text.contains(expected), "{tool} {arguments}: {result}");
+        assert!(
+            result["isError"] == true && text.contains(expected),
+            "{tool} {arguments}: {result}"
+        );
     }
 }
 
@@ -108,7 +134,10 @@ fn notes_are_resources_and_changes_are_announced_to_both_eras() {
     let methods: Vec<&str> = answers.iter().filter_map(|answer| answer["method"].as_str()).collect();
     let changed = "notifications/resources/list_changed";
     assert_eq!(methods, ["notifications/subscriptions/acknowledged", changed, changed]);
-    assert_eq!(answers[3]["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
+    assert_eq!(
+        answers[3]["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        1
+    );
     assert_eq!(answers[4]["result"]["contents"][0]["text"], "x");
     assert_eq!(answers[5]["error"]["code"], -32002);
 }
@@ -129,33 +158,61 @@ fn prompt_carries_the_notes_it_is_about() {
 #[test]
 fn clock_converts_between_names_and_offsets() {
     let cases = [
-        (json!({"time": "2026-07-28T09:30", "from": "Europe/Vienna", "to": "America/New_York"}), "2026-07-28T03:30:00-04:00"),
-        (json!({"time": "2026-07-28T09:30:00Z", "to": "+05:30"}), "2026-07-28T15:00:00+05:30"),
-        (json!({"time": "2026-01-01T00:00", "from": "-08:00", "to": "UTC"}), "2026-01-01T08:00:00+00:00"),
+        (
+            json!({"time": "2026-07-28T09:30", "from": "Europe/Vienna", "to": "America/New_York"}),
+            "2026-07-28T03:30:00-04:00",
+        ),
+        (
+            json!({"time": "2026-07-28T09:30:00Z", "to": "+05:30"}),
+            "2026-07-28T15:00:00+05:30",
+        ),
+        (
+            json!({"time": "2026-01-01T00:00", "from": "-08:00", "to": "UTC"}),
+            "2026-01-01T08:00:00+00:00",
+        ),
     ];
     for (arguments, expected) in cases {
         let result = call(&mut clock::Clock, "convert", &arguments);
-        assert_eq!(result["structuredContent"]["to"]["time"], expected, "{arguments}: {result}");
+        assert_eq!(
+            result["structuredContent"]["to"]["time"], expected,
+            "{arguments}: {result}"
+        );
     }
 }
 
 #[test]
 fn clock_names_what_it_cannot_read() {
     for (arguments, expected) in [
-        (json!({"time": "now", "from": "UTC", "to": "UTC"}), "`now` is not a time"),
+        (
+            json!({"time": "now", "from": "UTC", "to": "UTC"}),
+            "`now` is not a time",
+        ),
         (json!({"time": "2026-01-01T00:00", "to": "UTC"}), "needs `from`"),
-        (json!({"time": "2026-01-01T00:00Z", "to": "Mars/Base"}), "`Mars/Base` is no time zone"),
+        (
+            json!({"time": "2026-01-01T00:00Z", "to": "Mars/Base"}),
+            "`Mars/Base` is no time zone",
+        ),
     ] {
         let result = call(&mut clock::Clock, "convert", &arguments);
         let text = result["content"][0]["text"].as_str().unwrap_or_default();
-        assert!(result["isError"] == true && text.contains(expected), "{arguments}: {result}");
+        assert!(
+            result["isError"] == true && text.contains(expected),
+            "{arguments}: {result}"
+        );
     }
 }
 
 #[test]
 fn bad_lines_get_an_error_and_the_next_line_its_answer() {
     let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#, "x".repeat(1_100_000));
-    let lines = ["{".to_owned(), long, "[]".to_owned(), String::new(), request("ping", "{}"), request("nope", "{}")];
+    let lines = [
+        "{".to_owned(),
+        long,
+        "[]".to_owned(),
+        String::new(),
+        request("ping", "{}"),
+        request("nope", "{}"),
+    ];
     let answers = talk(&mut clock::Clock, &lines);
     assert_eq!(answers[0]["error"]["code"], -32700);
     assert_eq!(answers[1]["error"]["code"], -32600);

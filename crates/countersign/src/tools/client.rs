@@ -52,7 +52,10 @@ impl From<Refused> for Failure {
     fn from(refused: Refused) -> Self {
         match refused {
             Refused::Answered { code, message } => Self::failed(
-                format_args!("the gateway refused the request: {} (code {code})", out::harmless(&message)),
+                format_args!(
+                    "the gateway refused the request: {} (code {code})",
+                    out::harmless(&message)
+                ),
                 "its log says more",
             ),
             Refused::Failure(failure) => failure,
@@ -73,11 +76,17 @@ impl Client {
         tcp.set_connect_timeout(Some(CONNECT));
         tcp.set_nodelay(true);
         tcp.enforce_http(false);
-        let tls = HttpsConnectorBuilder::new()
-            .with_native_roots()
-            .map_err(|error| Failure::failed(format_args!("cannot read this machine's certificates: {error}"), "install the CA certificates of your system"))?;
+        let tls = HttpsConnectorBuilder::new().with_native_roots().map_err(|error| {
+            Failure::failed(
+                format_args!("cannot read this machine's certificates: {error}"),
+                "install the CA certificates of your system",
+            )
+        })?;
         let connector = tls.https_or_http().enable_http1().wrap_connector(tcp);
-        Ok(Self { url, http: legacy::Client::builder(TokioExecutor::new()).build(connector) })
+        Ok(Self {
+            url,
+            http: legacy::Client::builder(TokioExecutor::new()).build(connector),
+        })
     }
 
     /// All tools, page after page, each definition as sent.
@@ -104,7 +113,10 @@ impl Client {
         let params = [("name", quoted.as_str()), ("arguments", arguments)];
         match self.request("tools/call", Some(name), &params, &[]).await {
             // The tool mirrors parameters into headers; its schema says which, and nothing has run yet.
-            Err(Refused::Answered { code: codes::HEADER_MISMATCH, .. }) => {
+            Err(Refused::Answered {
+                code: codes::HEADER_MISMATCH,
+                ..
+            }) => {
                 let mirrored = self.mirrored(name, arguments).await?;
                 self.request("tools/call", Some(name), &params, &mirrored).await
             }
@@ -114,7 +126,9 @@ impl Client {
 
     async fn mirrored(&self, name: &str, arguments: &str) -> Result<Vec<(String, String)>, Failure> {
         for tool in self.tools().await? {
-            let Ok(tool) = object::Object::parse(tool.get()) else { continue };
+            let Ok(tool) = object::Object::parse(tool.get()) else {
+                continue;
+            };
             if tool.text("name").as_deref() == Some(name) {
                 let schema = tool.get("inputSchema").map_or("{}", RawValue::get);
                 let found = param_headers::of_schema(schema).map_err(|error| self.nonsense(&error))?;
@@ -124,10 +138,23 @@ impl Client {
         Ok(Vec::new())
     }
 
-    async fn request(&self, method: &str, name: Option<&str>, params: &[(&str, &str)], mirrored: &[(String, String)]) -> Result<Box<RawValue>, Refused> {
-        let info = super::object(&[("name", "\"countersign-cli\""), ("version", &object::quote(env!("CARGO_PKG_VERSION")))]);
+    async fn request(
+        &self,
+        method: &str,
+        name: Option<&str>,
+        params: &[(&str, &str)],
+        mirrored: &[(String, String)],
+    ) -> Result<Box<RawValue>, Refused> {
+        let info = super::object(&[
+            ("name", "\"countersign-cli\""),
+            ("version", &object::quote(env!("CARGO_PKG_VERSION"))),
+        ]);
         let version = object::quote(Version::V2026_07_28.as_str());
-        let meta = super::object(&[(meta::PROTOCOL_VERSION, &version), (meta::CLIENT_CAPABILITIES, "{}"), (meta::CLIENT_INFO, &info)]);
+        let meta = super::object(&[
+            (meta::PROTOCOL_VERSION, &version),
+            (meta::CLIENT_CAPABILITIES, "{}"),
+            (meta::CLIENT_INFO, &info),
+        ]);
         let mut params = params.to_vec();
         params.push(("_meta", &meta));
         let body = rpc::request(ID, method, Some(&super::object(&params)));
@@ -146,16 +173,27 @@ impl Client {
         for (name, value) in mirrored {
             request = request.header(name, value);
         }
-        let request = request
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|error| Failure::failed(format_args!("cannot make the request: {error}"), "check the tool's name and --url"))?;
-        let response = self.http.request(request).await.map_err(|error| self.unreachable(&error))?;
+        let request = request.body(Full::new(Bytes::from(body))).map_err(|error| {
+            Failure::failed(
+                format_args!("cannot make the request: {error}"),
+                "check the tool's name and --url",
+            )
+        })?;
+        let response = self
+            .http
+            .request(request)
+            .await
+            .map_err(|error| self.unreachable(&error))?;
         self.answer(response).await
     }
 
     async fn answer(&self, mut response: Response<Incoming>) -> Result<Box<RawValue>, Refused> {
         let status = response.status();
-        let content = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let content = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
         let events = content.trim_start().starts_with("text/event-stream");
         let mut decoder = Decoder::new(LARGEST);
         let mut body = Vec::new();
@@ -189,7 +227,11 @@ impl Client {
             Some(_) | None => text.chars().take(200).collect(),
         };
         Failure::authentication(
-            format_args!("{} does not let this client in ({status}): {}", self.url, out::harmless(said.trim())),
+            format_args!(
+                "{} does not let this client in ({status}): {}",
+                self.url,
+                out::harmless(said.trim())
+            ),
             "use an address that the gateway knows as its own: its listen address, public_url or one of allowed_hosts",
         )
     }
@@ -206,27 +248,44 @@ impl Client {
     }
 
     fn broken(&self, error: &dyn std::fmt::Display) -> Failure {
-        Failure::failed(format_args!("the answer of {} broke off: {error}", self.url), "the gateway's log says more; a call may have run all the same")
+        Failure::failed(
+            format_args!("the answer of {} broke off: {error}", self.url),
+            "the gateway's log says more; a call may have run all the same",
+        )
     }
 
     fn nonsense(&self, error: &dyn std::fmt::Display) -> Failure {
-        Failure::failed(format_args!("the answer of {} cannot be read: {error}", self.url), "is this the address of a countersign gateway?")
+        Failure::failed(
+            format_args!("the answer of {} cannot be read: {error}", self.url),
+            "is this the address of a countersign gateway?",
+        )
     }
 
     fn no_answer(&self, status: StatusCode) -> Failure {
-        Failure::failed(format_args!("{} answered {status} without a message of MCP", self.url), "is this the address of a countersign gateway? It ends with /mcp")
+        Failure::failed(
+            format_args!("{} answered {status} without a message of MCP", self.url),
+            "is this the address of a countersign gateway? It ends with /mcp",
+        )
     }
 }
 
 /// The outcome in a message, if it is the answer; notifications on the way are passed over.
 fn outcome(text: &str) -> Option<Result<Box<RawValue>, Refused>> {
-    let Ok(Message::Response { outcome, .. }) = rpc::parse_upstream(text) else { return None };
+    let Ok(Message::Response { outcome, .. }) = rpc::parse_upstream(text) else {
+        return None;
+    };
     Some(match outcome {
         Ok(result) => Ok(result.to_owned()),
         Err(error) => {
             let error = object::Object::parse(error.get()).unwrap_or_default();
-            let code = error.get("code").and_then(|code| code.get().parse().ok()).unwrap_or_default();
-            Err(Refused::Answered { code, message: error.text("message").unwrap_or_default().into_owned() })
+            let code = error
+                .get("code")
+                .and_then(|code| code.get().parse().ok())
+                .unwrap_or_default();
+            Err(Refused::Answered {
+                code,
+                message: error.text("message").unwrap_or_default().into_owned(),
+            })
         }
     })
 }

@@ -21,7 +21,11 @@ pub(super) fn list(tools: &[Box<RawValue>]) -> String {
         .map(|tool| {
             let name = text_of(tool.get(), "name").unwrap_or_default();
             let description = text_of(tool.get(), "description").unwrap_or_default();
-            vec![one_line(&name), hint(tool.get()).to_owned(), shortened(&one_line(&description))]
+            vec![
+                one_line(&name),
+                hint(tool.get()).to_owned(),
+                shortened(&one_line(&description)),
+            ]
         })
         .collect();
     if rows.is_empty() {
@@ -41,17 +45,35 @@ pub(super) fn describe(tool: &str) -> String {
         text.push_str(&format!("\n{}\n", harmless(description.trim())));
     }
     let definition: Value = serde_json::from_str(tool).unwrap_or_default();
-    let required: Vec<&str> = definition.pointer("/inputSchema/required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let required: Vec<&str> = definition
+        .pointer("/inputSchema/required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let rows: Vec<Vec<String>> = definition
         .pointer("/inputSchema/properties")
         .and_then(Value::as_object)
         .into_iter()
         .flatten()
         .map(|(name, schema)| {
-            let kind = schema.get("type").map(|kind| kind.as_str().map_or_else(|| kind.to_string(), str::to_owned)).unwrap_or_default();
-            let needed = if required.contains(&name.as_str()) { "required" } else { "" };
+            let kind = schema
+                .get("type")
+                .map(|kind| kind.as_str().map_or_else(|| kind.to_string(), str::to_owned))
+                .unwrap_or_default();
+            let needed = if required.contains(&name.as_str()) {
+                "required"
+            } else {
+                ""
+            };
             let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-            vec![one_line(name), one_line(&kind), needed.to_owned(), one_line(description)]
+            vec![
+                one_line(name),
+                one_line(&kind),
+                needed.to_owned(),
+                one_line(description),
+            ]
         })
         .collect();
     text.push('\n');
@@ -65,8 +87,13 @@ pub(super) fn describe(tool: &str) -> String {
 
 /// What a call gave: texts as they are, the rest named.
 pub(super) fn result(result: &str) -> String {
-    let Ok(result) = Object::parse(result) else { return line(harmless(result)) };
-    let content: Vec<&RawValue> = result.get("content").and_then(|content| serde_json::from_str(content.get()).ok()).unwrap_or_default();
+    let Ok(result) = Object::parse(result) else {
+        return line(harmless(result));
+    };
+    let content: Vec<&RawValue> = result
+        .get("content")
+        .and_then(|content| serde_json::from_str(content.get()).ok())
+        .unwrap_or_default();
     let mut text = String::new();
     for block in &content {
         text.push_str(&line(harmless(&shown(block.get()))));
@@ -81,7 +108,9 @@ pub(super) fn result(result: &str) -> String {
 }
 
 fn shown(block: &str) -> String {
-    let Ok(object) = Object::parse(block) else { return block.to_owned() };
+    let Ok(object) = Object::parse(block) else {
+        return block.to_owned();
+    };
     let text = |name: &str| object.text(name).map(|text| text.into_owned());
     match text("type").as_deref() {
         Some("text") => text("text").unwrap_or_default(),
@@ -92,7 +121,11 @@ fn shown(block: &str) -> String {
             let uri = text_of(inner, "uri").unwrap_or_default();
             match (text_of(inner, "text"), text_of(inner, "blob")) {
                 (Some(text), _) => format!("[resource {uri}]\n{text}"),
-                (None, blob) => binary(&format!("resource {uri}"), text_of(inner, "mimeType").as_deref(), blob.as_deref()),
+                (None, blob) => binary(
+                    &format!("resource {uri}"),
+                    text_of(inner, "mimeType").as_deref(),
+                    blob.as_deref(),
+                ),
             }
         }
         Some(_) | None => block.to_owned(),
@@ -104,13 +137,25 @@ fn binary(what: &str, mime: Option<&str>, base64: Option<&str>) -> String {
     let data = base64.unwrap_or_default();
     let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
     let bytes = (data.len() / 4).saturating_mul(3).saturating_sub(padding);
-    format!("[{what}, {}, {}; --output json has it]", mime.unwrap_or("type unknown"), plural(bytes, "byte"))
+    format!(
+        "[{what}, {}, {}; --output json has it]",
+        mime.unwrap_or("type unknown"),
+        plural(bytes, "byte")
+    )
 }
 
 fn hint(tool: &str) -> &'static str {
-    let annotations = Object::parse(tool).ok().and_then(|tool| tool.get("annotations").map(RawValue::get));
-    let read_only = annotations.and_then(|text| Object::parse(text).ok()).and_then(|hints| hints.get("readOnlyHint").map(RawValue::get));
-    if read_only == Some("true") { "read_only" } else { "mutating" }
+    let annotations = Object::parse(tool)
+        .ok()
+        .and_then(|tool| tool.get("annotations").map(RawValue::get));
+    let read_only = annotations
+        .and_then(|text| Object::parse(text).ok())
+        .and_then(|hints| hints.get("readOnlyHint").map(RawValue::get));
+    if read_only == Some("true") {
+        "read_only"
+    } else {
+        "mutating"
+    }
 }
 
 fn one_line(text: &str) -> String {

@@ -13,11 +13,17 @@ pub(super) fn url(target: Target) -> Result<Uri, Failure> {
     if let Some(text) = target.url {
         let url: Uri = text.parse().map_err(|error| wrong(&text, &error))?;
         let usable = matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some();
-        return if usable { Ok(url) } else { Err(wrong(&text, &"it needs http:// or https:// and a host")) };
+        return if usable {
+            Ok(url)
+        } else {
+            Err(wrong(&text, &"it needs http:// or https:// and a host"))
+        };
     }
     let dir = match target.config {
         Some(dir) => Some(folder::existing(Some(dir))?),
-        None => Some(folder::named(None)).filter(|dir| dir.is_dir()).or_else(|| folder::quickstart().filter(|dir| dir.is_dir())),
+        None => Some(folder::named(None))
+            .filter(|dir| dir.is_dir())
+            .or_else(|| folder::quickstart().filter(|dir| dir.is_dir())),
     };
     let listen = match dir {
         Some(dir) => folder::load(&dir)?.gateway.listen,
@@ -44,5 +50,8 @@ fn of_listener(listen: SocketAddr) -> Result<Uri, Failure> {
 }
 
 fn wrong(text: &str, why: &dyn std::fmt::Display) -> Failure {
-    Failure::configuration(format_args!("`{text}` is no address of a gateway: {why}"), "an address looks like http://127.0.0.1:8090/mcp")
+    Failure::configuration(
+        format_args!("`{text}` is no address of a gateway: {why}"),
+        "an address looks like http://127.0.0.1:8090/mcp",
+    )
 }

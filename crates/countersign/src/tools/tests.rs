@@ -10,7 +10,9 @@ fn raw(text: &str) -> Box<RawValue> {
 #[test]
 fn list_shows_name_effect_and_first_line() {
     let tools = [
-        raw(r#"{"name":"x_notes_list","description":"Lists notes.\nSecond line.","annotations":{"readOnlyHint":true}}"#),
+        raw(
+            r#"{"name":"x_notes_list","description":"Lists notes.\nSecond line.","annotations":{"readOnlyHint":true}}"#,
+        ),
         raw(r#"{"name":"x_notes_add","inputSchema":{}}"#),
     ];
     expect![[r#"

@@ -33,7 +33,10 @@ fn check_shows_the_place_of_every_problem_and_exits_with_2() {
     let json = folder.run(&["check", "--config", folder.path(), "--output", "json"]);
     assert_code(&json, 2);
     let report: serde_json::Value = serde_json::from_str(&out(&json)).expect("JSON");
-    assert_eq!((&report["ok"], &report["problems"][0]["line"]), (&false.into(), &2.into()));
+    assert_eq!(
+        (&report["ok"], &report["problems"][0]["line"]),
+        (&false.into(), &2.into())
+    );
 }
 
 #[test]
@@ -76,10 +79,17 @@ fn taken_metrics_address_is_named_with_the_way_out() {
     let folder = Folder::new(&clocks(&[]));
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("bound");
-    folder.write("countersign.yaml", &format!("listen: 127.0.0.1:0\nmetrics: {{listen: \"{address}\"}}\n"));
+    folder.write(
+        "countersign.yaml",
+        &format!("listen: 127.0.0.1:0\nmetrics: {{listen: \"{address}\"}}\n"),
+    );
     let output = folder.run(&["serve", "--config", folder.path()]);
     assert_code(&output, 1);
-    assert!(err(&output).contains(&format!("the metrics address {address} is in use")), "{}", err(&output));
+    assert!(
+        err(&output).contains(&format!("the metrics address {address} is in use")),
+        "{}",
+        err(&output)
+    );
     assert!(err(&output).contains("metrics: {listen: ADDR}"), "{}", err(&output));
 }
 
@@ -87,11 +97,19 @@ fn taken_metrics_address_is_named_with_the_way_out() {
 fn import_writes_our_file_once_and_replaces_it_only_when_told() {
     let home = tempfile::tempdir().expect("a folder");
     let theirs = home.path().join("claude_desktop_config.json");
-    fs::write(&theirs, r#"{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}, "theme": "dark"}"#).expect("written");
+    fs::write(
+        &theirs,
+        r#"{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}, "theme": "dark"}"#,
+    )
+    .expect("written");
     let args = ["import", "claude_desktop_config.json", "--dir", "conf"];
     let first = run(home.path(), &args);
     assert_code(&first, 0);
-    assert!(out(&first).contains("1 server taken over") && out(&first).contains("time"), "{}", out(&first));
+    assert!(
+        out(&first).contains("1 server taken over") && out(&first).contains("time"),
+        "{}",
+        out(&first)
+    );
     let ours = home.path().join("conf/mcp.json");
     let text = fs::read_to_string(&ours).expect("written");
     assert!(text.contains("mcp-server-time"), "{text}");
@@ -103,7 +121,13 @@ fn import_writes_our_file_once_and_replaces_it_only_when_told() {
     assert!(err(&second).contains("--force"), "{}", err(&second));
     assert_eq!(fs::read_to_string(&ours).expect("kept"), "{\"mcpServers\": {}}");
 
-    assert_code(&run(home.path(), &["import", "claude_desktop_config.json", "--dir", "conf", "--force"]), 0);
+    assert_code(
+        &run(
+            home.path(),
+            &["import", "claude_desktop_config.json", "--dir", "conf", "--force"],
+        ),
+        0,
+    );
     assert_eq!(fs::read_to_string(&ours).expect("replaced"), text);
     let printed = run(home.path(), &["import", "claude_desktop_config.json", "--stdout"]);
     assert_eq!(out(&printed).trim_end(), text.trim_end());
@@ -114,9 +138,16 @@ fn import_writes_our_file_once_and_replaces_it_only_when_told() {
 fn i10_imported_file_is_for_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = tempfile::tempdir().expect("a folder");
-    fs::write(home.path().join("s.json"), r#"{"mcpServers": {"a": {"command": "a", "env": {"TOKEN": "t"}}}}"#).expect("written");
+    fs::write(
+        home.path().join("s.json"),
+        r#"{"mcpServers": {"a": {"command": "a", "env": {"TOKEN": "t"}}}}"#,
+    )
+    .expect("written");
     assert_code(&run(home.path(), &["import", "s.json", "--dir", "conf"]), 0);
-    let mode = fs::metadata(home.path().join("conf/mcp.json")).expect("written").permissions().mode();
+    let mode = fs::metadata(home.path().join("conf/mcp.json"))
+        .expect("written")
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 

@@ -17,14 +17,24 @@ fn tools(folder: &Folder, gateway: &Running) -> String {
 fn edit_applies_while_running_and_a_broken_one_keeps_what_was() {
     let folder = Folder::new(&clocks(&["one"]));
     let mut gateway = Running::start(folder.home.path(), &["serve", "--config", folder.path()]);
-    until("the first server is listed", || tools(&folder, &gateway).contains("x_one_now"));
+    until("the first server is listed", || {
+        tools(&folder, &gateway).contains("x_one_now")
+    });
     let before = gateway.children();
 
     folder.write("mcp.json", &clocks(&["one", "two"]));
     let line = gateway.line_with("changed=1");
-    assert!(line.contains("configuration applied") && line.contains("servers=2") && line.contains("hash="), "{line}");
-    until("the second server is listed", || tools(&folder, &gateway).contains("x_two_now"));
-    assert!(before.iter().all(|pid| gateway.children().contains(pid)), "the unchanged server was not touched");
+    assert!(
+        line.contains("configuration applied") && line.contains("servers=2") && line.contains("hash="),
+        "{line}"
+    );
+    until("the second server is listed", || {
+        tools(&folder, &gateway).contains("x_two_now")
+    });
+    assert!(
+        before.iter().all(|pid| gateway.children().contains(pid)),
+        "the unchanged server was not touched"
+    );
 
     folder.write("mcp.json", "{\"mcpServers\": {\"one\": {\"comand\": \"x\"}}}");
     gateway.line_with("configuration not applied");
@@ -33,7 +43,9 @@ fn edit_applies_while_running_and_a_broken_one_keeps_what_was() {
 
     folder.write("mcp.json", &clocks(&["two"]));
     gateway.line_with("changed=1");
-    until("the removed server is gone", || !tools(&folder, &gateway).contains("x_one_now"));
+    until("the removed server is gone", || {
+        !tools(&folder, &gateway).contains("x_one_now")
+    });
     assert!(gateway.end("TERM").success());
 }
 
@@ -41,7 +53,10 @@ fn edit_applies_while_running_and_a_broken_one_keeps_what_was() {
 fn listen_cannot_change_while_running_and_the_log_says_so() {
     let folder = Folder::new(&clocks(&[]));
     let mut gateway = Running::start(folder.home.path(), &["serve", "--config", folder.path()]);
-    folder.write("countersign.yaml", "listen: 127.0.0.1:1\nmetrics: {listen: \"127.0.0.1:0\"}\n");
+    folder.write(
+        "countersign.yaml",
+        "listen: 127.0.0.1:1\nmetrics: {listen: \"127.0.0.1:0\"}\n",
+    );
     let line = gateway.line_with("next start");
     assert!(line.contains("listen"), "{line}");
 }
@@ -74,7 +89,34 @@ fn stdio_answers_one_client_and_ends_with_its_input() {
     let output = child.wait_with_output().expect("it ends");
     assert_code(&output, 0);
     assert_eq!(answers[0]["result"]["protocolVersion"], "2025-11-25");
-    assert_eq!(answers[1]["result"]["structuredContent"]["to"]["time"], "2026-07-28T15:00:00+05:30", "{} {}", answers[1], err(&output));
+    assert_eq!(
+        answers[1]["result"]["structuredContent"]["to"]["time"],
+        "2026-07-28T15:00:00+05:30",
+        "{} {}",
+        answers[1],
+        err(&output)
+    );
+}
+
+#[test]
+fn stdio_ends_on_a_signal_while_its_input_stays_open() {
+    let folder = Folder::new(&clocks(&[]));
+    let mut child = countersign(folder.home.path())
+        .args(["stdio", "--config", folder.path()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    writeln!(stdin, r#"{{"jsonrpc":"2.0","id":1,"method":"ping"}}"#).expect("written");
+    next_answer(&mut std::io::BufReader::new(child.stdout.take().expect("piped")));
+    let kill = std::process::Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("kill runs").success());
+    assert!(child.wait().expect("the process ends").success());
+    drop(stdin);
 }
 
 /// The next message with an id; notifications on the way are not asked for here.

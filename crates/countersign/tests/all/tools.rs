@@ -13,10 +13,20 @@ fn tools_are_listed_described_and_called_in_every_format() {
     until("the server is listed", || out(&tool(&["list"])).contains("x_clock_now"));
 
     let list: serde_json::Value = serde_json::from_str(&out(&tool(&["list", "--output", "json"]))).expect("JSON");
-    assert!(list.as_array().expect("a list").iter().any(|tool| tool["name"] == "x_clock_convert"), "{list}");
+    assert!(
+        list.as_array()
+            .expect("a list")
+            .iter()
+            .any(|tool| tool["name"] == "x_clock_convert"),
+        "{list}"
+    );
     let described = tool(&["describe", "x_clock_convert"]);
     assert_code(&described, 0);
-    assert!(out(&described).contains("time") && out(&described).contains("required"), "{}", out(&described));
+    assert!(
+        out(&described).contains("time") && out(&described).contains("required"),
+        "{}",
+        out(&described)
+    );
 
     let args = r#"{"time": "2026-07-28T09:30:00Z", "to": "UTC"}"#;
     let called = tool(&["call", "x_clock_convert", "--args", args]);
@@ -38,10 +48,21 @@ fn tools_are_listed_described_and_called_in_every_format() {
 #[test]
 fn gateway_that_is_not_there_is_named_with_the_way_out() {
     let home = tempfile::tempdir().expect("a folder");
-    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound").port();
-    let output = run(home.path(), &["tools", "list", "--url", &format!("http://127.0.0.1:{port}/mcp")]);
+    let port = TcpListener::bind("127.0.0.1:0")
+        .expect("a port")
+        .local_addr()
+        .expect("bound")
+        .port();
+    let output = run(
+        home.path(),
+        &["tools", "list", "--url", &format!("http://127.0.0.1:{port}/mcp")],
+    );
     assert_code(&output, 1);
-    assert!(err(&output).contains("no gateway answers") && err(&output).contains("countersign serve"), "{}", err(&output));
+    assert!(
+        err(&output).contains("no gateway answers") && err(&output).contains("countersign serve"),
+        "{}",
+        err(&output)
+    );
 }
 
 #[test]
@@ -54,7 +75,11 @@ fn refusal_to_let_the_client_in_exits_with_3() {
             let (mut stream, _) = listener.accept().expect("a client");
             let mut request = [0; 4096];
             assert!(stream.read(&mut request).expect("a request") > 0);
-            write!(stream, "HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno").expect("written");
+            write!(
+                stream,
+                "HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno"
+            )
+            .expect("written");
         });
         let output = run(home.path(), &["tools", "list", "--url", &url]);
         assert_code(&output, 3);
