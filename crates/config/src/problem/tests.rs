@@ -69,7 +69,8 @@ fn a_person_sees_the_file_with_a_marker() {
            ·                ╰── here
          5 │   }
            ╰────
-          help: did you mean `command`?"#]].assert_eq(&shown.join("\n"));
+          help: did you mean `command`?"#]]
+    .assert_eq(&shown.join("\n"));
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn places_outside_the_text_are_its_end() {
         (2..3, 1, 2),
         (3..3, 2, 1),
         (4..9, 2, 2),
-        (99..7, 2, 2),
+        (99..100, 2, 2),
     ] {
         let place = source.place(span);
         assert_eq!((place.line, place.column), (line, column), "{place:?}");
