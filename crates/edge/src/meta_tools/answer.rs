@@ -3,6 +3,7 @@
 use countersign_core::refusal::{Code, Refusal};
 use countersign_wire::object::quote;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 /// The answer's JSON as a `CallToolResult`: structured, and the same compact as one text.
 pub(super) fn own(structured: &str) -> String {
@@ -66,6 +67,8 @@ struct Details {
     allowed_arguments: Option<&'static [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Box<RawValue>>,
 }
 
 impl Failure {
@@ -88,6 +91,12 @@ impl Failure {
     /// Names the server that the failure is about.
     pub(super) fn of_server(mut self, server: Option<String>) -> Self {
         self.details.server = server;
+        self
+    }
+
+    /// Keeps the error of the protocol that it comes from, byte for byte.
+    pub(super) fn of_error(mut self, error: Box<RawValue>) -> Self {
+        self.details.error = Some(error);
         self
     }
 

@@ -5,6 +5,7 @@ use countersign_core::exact::Exact;
 use countersign_core::principal::Caller;
 use countersign_core::refusal::Code;
 use countersign_engine::{Engine, Outcome, Passage, Provenance};
+use countersign_wire::codes;
 use countersign_wire::object::{self, Edit, Object, quote};
 use serde_json::value::RawValue;
 
@@ -122,8 +123,31 @@ fn read_by(outcome: Outcome, render: fn(&str) -> Result<String, Failure>) -> Met
                 .unwrap_or_else(|failure| failure.of_server(from.server.map(|name| name.to_string())).render()),
         ),
         Settled::Refused(refusal) => MetaAnswer::Own(Failure::from(refusal).render()),
+        Settled::Answered(MetaAnswer::Passed(Outcome::Error { error, from })) => read_error(&error, &from)
+            .map_or_else(|| MetaAnswer::Passed(Outcome::Error { error, from }), MetaAnswer::Own),
         Settled::Answered(answer) => answer,
     }
+}
+
+/// An error of another method as a tool's error; nothing when it asks something of the client.
+pub(super) fn read_error(error: &RawValue, from: &Provenance) -> Option<String> {
+    let object = Object::parse(error.get()).unwrap_or_default();
+    let code = object.get("code").and_then(|code| code.get().parse::<i64>().ok());
+    if matches!(code, Some(codes::URL_ELICITATION_REQUIRED | codes::MISSING_CAPABILITY)) {
+        return None;
+    }
+    let message = object.text("message").unwrap_or_default();
+    let server = from.server.as_ref().map(ToString::to_string);
+    let sentence = format!(
+        "server {} answered with an error: {message}",
+        server.as_deref().unwrap_or("countersign")
+    );
+    Some(
+        Failure::new("upstream_error", sentence)
+            .of_server(server)
+            .of_error(error.to_owned())
+            .render(),
+    )
 }
 
 /// A modern result of another type (`input_required`) asks for a retry of the same request, so it passes as it is.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::MetaTool;
-use super::super::forward::{named_call, prompt_result, resource_result, with_provenance};
+use super::super::forward::{named_call, prompt_result, read_error, resource_result, with_provenance};
 use super::published;
 
 fn provenance() -> Provenance {
@@ -136,6 +136,21 @@ fn a_prompt_keeps_every_kind_of_content() {
     // A number beyond all doubles is no value of serde_json, so the schema sees the rest.
     let result: Value = serde_json::from_str(&result.replace("1e400", "1")).unwrap();
     assert!(schema.is_valid(&result["structuredContent"]));
+}
+
+#[test]
+fn an_error_of_a_reading_method_is_a_tools_error_unless_it_asks_the_client() {
+    let error = |text: &str| read_error(&RawValue::from_string(text.to_owned()).unwrap(), &provenance());
+    let raw = r#"{"code":-32002,"message":"no \"x\"", "data":{"n":9007199254740993}}"#;
+    assert_eq!(
+        error(raw).unwrap(),
+        format!(
+            r#"{{"content":[{{"type":"text","text":"server files answered with an error: no \"x\""}}],"structuredContent":{{"code":"upstream_error","message":"server files answered with an error: no \"x\"","server":"files","error":{raw}}},"isError":true}}"#
+        )
+    );
+    assert_eq!(error(r#"{"code":-32042,"message":"sign in"}"#), None);
+    assert_eq!(error(r#"{"code":-32021,"message":"sampling"}"#), None);
+    assert!(error("{}").unwrap().contains("upstream_error"));
 }
 
 #[test]
