@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+mod escapes;
 mod reader;
 
 pub(crate) use reader::Seen;

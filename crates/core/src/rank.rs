@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+mod build;
 mod stem;
 mod words;
 
 use stem::stem;
-use words::{Word, is_common_verb, is_stop_word, words};
+use words::{is_common_verb, is_stop_word};
 
 /// What is known of one tool when it is searched.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +31,7 @@ pub struct Index {
     documents: usize,
     /// By stem.
     stems: BTreeMap<String, Vec<Posting>>,
-    /// By word as spelled, for the words whose stem differs from another word's.
+    /// By word as spelled.
     spellings: BTreeMap<String, Vec<Posting>>,
 }
 
@@ -50,20 +51,12 @@ struct Posting {
     weight: f64,
 }
 
-const FIELDS: usize = 5;
-/// Name, title, description, parameters, labels.
-const WEIGHTS: [f64; FIELDS] = [3.0, 1.0, 1.0, 1.0, 1.0];
-/// How much a field that is longer than its average counts for less.
-const LENGTH_NORMS: [f64; FIELDS] = [0.4, 0.3, 0.7, 0.4, 0.0];
-/// A word that stands in one field again and again counts at most 1.5 times there, so that no long
-/// text outweighs a name.
-const REPEATED: f64 = 0.5;
 /// BM25's k1: how soon more evidence for one word stops to matter.
 const SATURATION: f64 = 1.2;
 /// The part of a word's score that only its own spelling earns: `pods` is nearer to `pods` than `pod`.
 const SPELLING: f64 = 0.2;
 /// What a verb counts that fits most tools.
-const COMMON_VERB: f64 = 0.6;
+const COMMON_VERB: f64 = 0.5;
 /// What a term counts that only begins like an unknown word of the query.
 const PREFIX: f64 = 0.5;
 /// What two words of the query count where they are written as one.
@@ -77,40 +70,7 @@ impl Index {
     /// Builds the index.
     #[must_use]
     pub fn build(documents: &[Document<'_>]) -> Self {
-        let read: Vec<[Vec<Word>; FIELDS]> = documents.iter().map(fields).collect();
-        let averages = averages(&read);
-        let mut index = Self {
-            documents: documents.len(),
-            ..Self::default()
-        };
-        for (document, fields) in read.iter().enumerate() {
-            let mut stems: BTreeMap<String, f64> = BTreeMap::new();
-            let mut spellings: BTreeMap<String, f64> = BTreeMap::new();
-            let settings = averages.iter().zip(WEIGHTS).zip(LENGTH_NORMS);
-            for (words, ((average, weight), norm)) in fields.iter().zip(settings) {
-                let longer = 1.0 - norm + norm * count(words.len()) / average;
-                let add = |terms: &mut BTreeMap<String, f64>, counts: BTreeMap<String, u32>| {
-                    for (term, times) in counts {
-                        let times = f64::from(times);
-                        let about = weight * times * (1.0 + REPEATED) / (times + REPEATED * longer);
-                        *terms.entry(term).or_default() += about;
-                    }
-                };
-                add(&mut stems, counts(words, stem));
-                add(&mut spellings, counts(words, str::to_owned));
-            }
-            for (term, weight) in stems {
-                index.stems.entry(term).or_default().push(Posting { document, weight });
-            }
-            for (term, weight) in spellings {
-                index
-                    .spellings
-                    .entry(term)
-                    .or_default()
-                    .push(Posting { document, weight });
-            }
-        }
-        index
+        build::build(documents)
     }
 
     /// The documents that match at least one word of the query, best first; ties by place.
@@ -223,13 +183,15 @@ impl Index {
             }
         }
         let rarest = ways.iter().map(|way| way.postings.len()).min()?;
-        let verb = if is_common_verb(word) || is_common_verb(stem) {
-            COMMON_VERB
+        // Such a verb is never rare: that few tools are described with it tells nothing of the others.
+        let is_common = is_common_verb(word) || is_common_verb(stem);
+        let rarity = if is_common {
+            self.rarity(rarest.max(self.documents / 5)) * COMMON_VERB
         } else {
-            1.0
+            self.rarity(rarest)
         };
         Some(Term {
-            importance: verb * self.rarity(rarest),
+            importance: rarity,
             ways,
         })
     }
@@ -284,44 +246,6 @@ struct Way<'i> {
 
 fn saturated(weight: f64) -> f64 {
     weight / (weight + SATURATION)
-}
-
-fn fields(document: &Document<'_>) -> [Vec<Word>; FIELDS] {
-    let list = |texts: &[String]| texts.iter().flat_map(|text| words(text)).collect();
-    [
-        words(document.name).collect(),
-        document.title.map(|title| words(title).collect()).unwrap_or_default(),
-        words(document.description).collect(),
-        list(document.parameters),
-        list(document.labels),
-    ]
-}
-
-/// The average length of each field over the documents that have it.
-fn averages(documents: &[[Vec<Word>; FIELDS]]) -> [f64; FIELDS] {
-    let mut sums = [(0_usize, 0_usize); FIELDS];
-    for fields in documents {
-        for (sum, words) in sums.iter_mut().zip(fields).filter(|(_, words)| !words.is_empty()) {
-            sum.0 += words.len();
-            sum.1 += 1;
-        }
-    }
-    sums.map(|(words, documents)| {
-        if documents == 0 {
-            1.0
-        } else {
-            count(words) / count(documents)
-        }
-    })
-}
-
-/// How often each term stands in a field.
-fn counts(words: &[Word], term: impl Fn(&str) -> String) -> BTreeMap<String, u32> {
-    let mut counts = BTreeMap::new();
-    for word in words.iter().flat_map(|word| word.parts.iter().chain([&word.whole])) {
-        *counts.entry(term(word)).or_default() += 1;
-    }
-    counts
 }
 
 fn count(number: usize) -> f64 {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use unicode_normalization::UnicodeNormalization;
+
 use super::Finding;
 use crate::names::ExposedName;
 
@@ -60,13 +62,14 @@ fn origin<E>(claim: &Claim<E>) -> String {
     format!("`{}` of server `{}`", claim.original, claim.server)
 }
 
-/// Two claims that share a key cannot be told apart by a reader: the names are equal but for case.
+/// Two claims that share a key cannot be told apart by a reader: the names are equal after NFKC and
+/// case folding.
 fn keys<E>(claim: &Claim<E>) -> Vec<String> {
     let folded = claim.name.as_str().to_lowercase();
     // A text that is not ASCII is compared as people see it, since its alias hides a likeness.
     if claim.whole.is_ascii() {
         vec![folded]
     } else {
-        vec![folded, claim.whole.to_lowercase()]
+        vec![folded, claim.whole.nfkc().collect::<String>().to_lowercase()]
     }
 }

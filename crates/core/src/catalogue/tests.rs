@@ -208,7 +208,7 @@ fn b036_names_fit_whatever_the_limit() {
 }
 
 #[test]
-fn names_that_only_case_tells_apart_are_set_aside() {
+fn names_that_only_case_or_compatible_letters_tell_apart_are_set_aside() {
     let catalogue = build(vec![
         server("a", None, &["get", "Get", "put"]),
         server("b", None, &["Ü", "ü"]),
@@ -478,6 +478,8 @@ fn origin(tool: &Tool) -> (String, String) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     #[test]
     fn i9_every_exposed_name_is_sound_and_leads_to_its_own_entry(fleet in fleet(), prefix in "x?") {
         let catalogue = assemble(&fleet, &prefix);

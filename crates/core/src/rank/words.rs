@@ -47,6 +47,9 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = Word> + '_ {
 
 /// `pullNumber` gives `pull`, `number`; `HTTPServer2` gives `http`, `server`; single letters are dropped.
 fn parts(run: &str) -> Vec<String> {
+    if run.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return Vec::new();
+    }
     let characters: Vec<char> = run.chars().collect();
     let mut parts = Vec::new();
     let mut part = String::new();
@@ -71,4 +74,10 @@ fn starts_part(before: char, character: char, after: Option<char>) -> bool {
     (upper && before.is_lowercase())
         || (upper && before.is_uppercase() && after.is_some_and(char::is_lowercase))
         || (before.is_numeric() != character.is_numeric())
+}
+
+/// Whether both lists can be searched by halves.
+#[cfg(test)]
+pub(super) fn are_sorted() -> bool {
+    STOP_WORDS.is_sorted() && COMMON_VERBS.is_sorted()
 }
