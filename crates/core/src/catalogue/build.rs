@@ -147,11 +147,8 @@ impl Builder {
 
     fn find(&mut self, server: &Server, subject: &str, what: String) {
         let server = server.entry.name.to_string();
-        self.findings.push(Finding {
-            server,
-            subject: Some(subject.to_owned()),
-            what,
-        });
+        let subject = Some(subject.to_owned()).filter(|subject| !subject.is_empty());
+        self.findings.push(Finding { server, subject, what });
     }
 }
 

@@ -498,7 +498,7 @@ proptest! {
         for (server, (_, tools)) in &fleet {
             for tool in tools {
                 let served = catalogue.tools().iter().any(|t| origin(t) == (server.clone(), tool.clone()));
-                let found = catalogue.findings().iter().any(|f| f.server == *server && f.subject.as_ref() == Some(tool));
+                let found = catalogue.findings().iter().any(|f| f.server == *server && f.subject.as_deref().unwrap_or_default() == tool);
                 prop_assert!(served || found, "{} of {} is gone", tool, server);
             }
         }
