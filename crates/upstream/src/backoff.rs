@@ -43,6 +43,11 @@ impl Backoff {
         self.until = Some(at + wait);
     }
 
+    /// A start failed at `at`, after `tried`; it never was up.
+    pub(crate) fn failed(&mut self, at: Instant, tried: Duration) {
+        self.ended(at, tried.min(FAST));
+    }
+
     /// Whether a start may be tried.
     pub(crate) fn check(&self, now: Instant) -> Result<(), Wait> {
         if self.fast >= FAST_ENDS {

@@ -41,6 +41,11 @@ async fn run(pool: &Pool, call: &ExactCall, passage: &Passage) -> Answer {
         let lease = tokio::select! {
             lease = server.checkout(call.principal().key()) => match lease {
                 Ok(lease) => lease,
+                // The entry was changed while the connection was made: the new one is asked.
+                Err(_replaced) if again && pool.replaced(&server) => {
+                    again = false;
+                    continue;
+                }
                 Err(error) => return Answer::NotSent(error),
             },
             () = passage.cancel.cancelled() => return Answer::Cancelled,
@@ -74,10 +79,11 @@ async fn attempt(
     passage: &Passage,
     patience: Duration,
 ) -> Result<Answer, Failure> {
-    if let Some(level) = &passage.log_level {
-        connection.set_level(level, patience).await;
-    }
-    if let Some(answer) = subscribed(connection, operation).await {
+    let prepared = tokio::select! {
+        answer = prepare(connection, operation, passage, patience) => answer,
+        () = passage.cancel.cancelled() => Some(Answer::Cancelled),
+    };
+    if let Some(answer) = prepared {
         return Ok(answer);
     }
     let version = connection.version();
@@ -95,6 +101,8 @@ async fn attempt(
     let back = Arc::new(Back::new(passage));
     let mut flight = Flight::new(connection, id);
     tokio::select! {
+        // An answer that is there counts, whatever else happened at the same time.
+        biased;
         delivered = connection.exchange(&out, Some(&back)) => {
             // Only a call whose answer was lost on the way may still run at the server.
             if !matches!(delivered, Err(Failure::Lost(_))) {
@@ -143,6 +151,19 @@ fn mirrored(operation: &Operation, version: Version) -> Vec<(String, String)> {
             Vec::new()
         }
     }
+}
+
+/// What goes before the call; `Some` when nothing is left to send.
+async fn prepare(
+    connection: &Arc<Connection>,
+    operation: &Operation,
+    passage: &Passage,
+    patience: Duration,
+) -> Option<Answer> {
+    if let Some(level) = &passage.log_level {
+        connection.set_level(level, patience).await;
+    }
+    subscribed(connection, operation).await
 }
 
 /// 2026-07-28 has no subscribe method: the wish goes into what is listened to.

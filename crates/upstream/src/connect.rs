@@ -14,7 +14,7 @@ use crate::connection::{Connection, Link, Whose, shown};
 use crate::http::{Client, Link as HttpLink};
 use crate::stdio::Log;
 use crate::{sse, stdio, watch};
-use handshake::{Initialized, Probed, initialize, probe};
+use handshake::{Initialized, Probed, Refused, initialize, probe};
 
 /// How long a session may take to be deleted at the server.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -82,32 +82,61 @@ impl Drop for Fresh {
 
 async fn over_pipes(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
     let begun = Instant::now();
-    let start = || stdio::start(recipe.transport, recipe.whose.clone(), recipe.log, recipe.limit, recipe.end);
-    if recipe.era != Some(Era::Legacy) {
-        let connection = start()?;
-        let fresh = Fresh::of(Arc::clone(&connection));
-        match probe(&connection, recipe.timeout / 2).await {
-            Probed::Modern(facts) => {
-                connection.settle(facts);
-                return fresh.done();
-            }
-            // It said no and lives: the same child takes `initialize`.
-            Probed::Legacy if !connection.closed.is_cancelled() => {
-                match initialize(&connection, rest(recipe, begun)).await {
-                    Ok(Initialized) => return fresh.done(),
-                    Err(refused) if !connection.closed.is_cancelled() => return Err(refused.into_reason()),
-                    Err(_died) => {}
-                }
-            }
-            Probed::Unusable(reason) => return Err(reason),
-            // Some servers of the legacy era end, or say nothing more, when the first message is not
-            // `initialize`: that child was thrown away, and the next one gets what it expects.
-            Probed::Legacy | Probed::Silent(_) => {}
-        }
+    if recipe.era == Some(Era::Legacy) {
+        let (connection, fresh) = child(recipe)?;
+        return settled(initialize(&connection, recipe.timeout).await, fresh);
     }
-    let connection = start()?;
+    let (first, fresh) = child(recipe)?;
+    let mut probing = Box::pin(probe(&first, recipe.timeout));
+    let probed = match tokio::time::timeout(recipe.timeout / 3, &mut probing).await {
+        Ok(probed) => probed,
+        // A slow start and a server that says nothing more look alike, so a second child is asked the
+        // other question; whichever answers first is kept.
+        Err(_elapsed) => {
+            let (second, fresh_second) = child(recipe)?;
+            let mut initializing = Box::pin(initialize(&second, rest(recipe, begun)));
+            tokio::select! {
+                done = &mut initializing => return settled(done, fresh_second),
+                probed = &mut probing => match probed {
+                    Probed::Modern(facts) => Probed::Modern(facts),
+                    Probed::Legacy | Probed::Silent(_) | Probed::Unusable(_) => {
+                        drop(fresh);
+                        return settled(initializing.await, fresh_second);
+                    }
+                },
+            }
+        }
+    };
+    match probed {
+        Probed::Modern(facts) => {
+            first.settle(facts);
+            return fresh.done();
+        }
+        // It said no and lives: the same child takes `initialize`.
+        Probed::Legacy if !first.closed.is_cancelled() => {
+            let done = initialize(&first, rest(recipe, begun)).await;
+            if done.is_ok() || !first.closed.is_cancelled() {
+                return settled(done, fresh);
+            }
+        }
+        Probed::Unusable(reason) => return Err(reason),
+        // Some servers of the legacy era end when the first message is not `initialize`: that child
+        // was thrown away, and the next one gets what it expects.
+        Probed::Legacy | Probed::Silent(_) => {}
+    }
+    drop(fresh);
+    let (connection, fresh) = child(recipe)?;
+    settled(initialize(&connection, rest(recipe, begun)).await, fresh)
+}
+
+fn child(recipe: &Recipe<'_>) -> Result<(Arc<Connection>, Fresh), String> {
+    let connection = stdio::start(recipe.transport, recipe.whose.clone(), recipe.log, recipe.limit, recipe.end)?;
     let fresh = Fresh::of(Arc::clone(&connection));
-    match initialize(&connection, rest(recipe, begun)).await {
+    Ok((connection, fresh))
+}
+
+fn settled(done: Result<Initialized, Refused>, fresh: Fresh) -> Result<Arc<Connection>, String> {
+    match done {
         Ok(Initialized) => fresh.done(),
         Err(refused) => Err(refused.into_reason()),
     }
@@ -146,10 +175,7 @@ async fn over_sse(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
     let opened = sse::open(recipe.transport, recipe.client, recipe.whose.clone(), recipe.limit, recipe.end);
     let connection = opened.await?;
     let fresh = Fresh::of(Arc::clone(&connection));
-    match initialize(&connection, rest(recipe, begun)).await {
-        Ok(Initialized) => fresh.done(),
-        Err(refused) => Err(refused.into_reason()),
-    }
+    settled(initialize(&connection, rest(recipe, begun)).await, fresh)
 }
 
 fn rest(recipe: &Recipe<'_>, begun: Instant) -> Duration {

@@ -229,6 +229,7 @@ impl Connection {
         let out = Outgoing { id, method, name: None, params, headers: &[], version };
         let mut flight = Flight::new(self, id);
         let answer = tokio::select! {
+            biased;
             answer = tokio::time::timeout(limit, self.exchange(&out, None)) => answer,
             () = self.closed.cancelled() => {
                 flight.land();
@@ -323,8 +324,12 @@ impl Connection {
 
     /// Ends the connection because it broke, and says so.
     pub(crate) fn broke(&self, reason: &str) {
-        if !self.closed.is_cancelled() {
-            self.end(reason);
+        if self.closed.is_cancelled() {
+            return;
+        }
+        self.end(reason);
+        // Before its handshake is done it is an attempt, and whoever made it is told.
+        if self.facts().is_some() {
             tracing::warn!(server = %self.server, reason, "the connection ended");
             self.events.down(reason);
         }
@@ -435,4 +440,11 @@ pub(crate) fn shown(span: Duration) -> String {
 pub(crate) fn code_of(error: &RawValue) -> Option<i64> {
     let object = countersign_wire::object::Object::parse(error.get()).ok()?;
     object.get("code")?.get().parse().ok()
+}
+
+/// The message of an error object, shortened: it is shown to callers.
+pub(crate) fn message_of(error: &RawValue) -> String {
+    let object = countersign_wire::object::Object::parse(error.get()).ok();
+    let message = object.and_then(|error| error.text("message").map(std::borrow::Cow::into_owned));
+    message.map_or_else(|| "it gives no reason".to_owned(), |message| message.chars().take(200).collect())
 }

@@ -13,7 +13,7 @@ use countersign_core::principal::PrincipalKey;
 use countersign_wire::codes;
 use countersign_wire::object::quote;
 
-use crate::connection::{Connection, Failure, code_of};
+use crate::connection::{Connection, Failure, code_of, message_of};
 use crate::pending::Delivered;
 use crate::pool::Pool;
 use crate::{Error, params};
@@ -94,30 +94,32 @@ impl Source<'_> {
     /// All pages of one list.
     async fn elements(&self, offered: bool, method: &str, member: &str) -> Result<Elements, Failure> {
         let mut elements = Elements::default();
+        if !offered {
+            return Ok(elements);
+        }
         let mut pages = Pages::new(self.limit);
         let mut cursor: Option<String> = None;
-        while offered {
+        loop {
             let members = cursor.as_deref().map_or_else(String::new, |cursor| format!(r#""cursor":{}"#, quote(cursor)));
             let params = params::of_own(&members, Some(self.connection.version()));
             let result = match self.connection.ask(method, Some(&params), self.patience).await? {
                 Delivered::Result(result) => result,
-                Delivered::Error(error) if code_of(&error) == Some(codes::METHOD_NOT_FOUND) => break,
+                Delivered::Error(error) if code_of(&error) == Some(codes::METHOD_NOT_FOUND) => return Ok(elements),
                 Delivered::Error(error) => {
-                    return Err(Failure::Lost(format!("it refuses `{method}`: {}", pages::message_of(&error))));
+                    return Err(Failure::Lost(format!("it refuses `{method}`: {}", message_of(&error))));
                 }
             };
             let page = Page::read(result.get(), member).map_err(Failure::Lost)?;
             elements.raw.extend(page.elements.iter().map(|element| Box::from(element.get())));
             match pages.after(&page) {
                 Ok(Some(next)) => cursor = Some(next),
-                Ok(None) => break,
+                Ok(None) => return Ok(elements),
                 Err(what) => {
                     elements.problem = Some(Problem { name: method.to_owned(), what });
-                    break;
+                    return Ok(elements);
                 }
             }
         }
-        Ok(elements)
     }
 }
 

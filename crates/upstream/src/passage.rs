@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What the caller's client can answer, as it declared.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one flag per capability of the protocol")]
 pub struct Abilities {
     /// `capabilities` as the client sent them.
     pub raw: Option<Box<RawValue>>,

@@ -77,6 +77,11 @@ impl Pool {
         self.servers.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
+    /// Whether another server of the same name is in force now.
+    pub(crate) fn replaced(&self, server: &Arc<Server>) -> bool {
+        self.server(&server.entry.name).is_some_and(|current| !Arc::ptr_eq(&current, server))
+    }
+
     /// A server in force, or the error that says there is none.
     ///
     /// # Errors

@@ -197,6 +197,7 @@ impl Server {
             limit: self.settings.response_bytes,
             end: &self.end,
         };
+        let begun = Instant::now();
         let made = Box::pin(connect(&recipe)).await;
         let mut state = self.lock();
         let phase = self.check(state.phase);
@@ -226,7 +227,8 @@ impl Server {
                 state.last_error = Some(reason.clone());
                 slot.place = Place::Empty;
                 if self.is_child() {
-                    slot.backoff.ended(Instant::now(), Duration::ZERO);
+                    // An attempt that took long was no fast end: the machine may be slow.
+                    slot.backoff.failed(Instant::now(), begun.elapsed());
                 }
                 Err(reason)
             }

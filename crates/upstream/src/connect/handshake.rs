@@ -10,7 +10,7 @@ use countersign_wire::version::{Era, Version};
 use ::http::StatusCode;
 use serde_json::value::RawValue;
 
-use crate::connection::{Announces, Connection, Facts, Failure, Link, Outgoing, shown};
+use crate::connection::{Announces, Connection, Facts, Failure, Link, Outgoing, message_of, shown};
 use crate::http;
 use crate::params;
 use crate::pending::Delivered;
@@ -189,10 +189,4 @@ fn capabilities(raw: Option<&RawValue>) -> (Capabilities, Announces) {
         resources: on("resources", "listChanged"),
     };
     (offered, announces)
-}
-
-/// The message of an error, shortened: it is shown to callers.
-fn message_of(error: &RawValue) -> String {
-    let message = Object::parse(error.get()).ok().and_then(|error| error.text("message").map(std::borrow::Cow::into_owned));
-    message.map_or_else(|| "it gives no reason".to_owned(), |message| message.chars().take(200).collect())
 }

@@ -73,11 +73,5 @@ impl Pages {
     }
 }
 
-/// The message of an error, shortened.
-pub(crate) fn message_of(error: &RawValue) -> String {
-    let message = Object::parse(error.get()).ok().and_then(|error| error.text("message").map(std::borrow::Cow::into_owned));
-    message.map_or_else(|| "it gives no reason".to_owned(), |message| message.chars().take(200).collect())
-}
-
 #[cfg(test)]
 mod tests;
