@@ -149,3 +149,6 @@ pub(crate) enum Sample {
     /// A clock.
     Clock,
 }
+
+#[cfg(test)]
+mod tests;

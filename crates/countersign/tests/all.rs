@@ -8,6 +8,8 @@
 
 #[path = "all/commands.rs"]
 mod commands;
+#[path = "all/documents.rs"]
+mod documents;
 #[path = "all/quickstart.rs"]
 mod quickstart;
 #[path = "all/running.rs"]

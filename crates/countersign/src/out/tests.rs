@@ -1,3 +1,4 @@
+//! What people and programs read of our output.
 use expect_test::expect;
 
 use super::{harmless, table, yaml};

@@ -1,3 +1,4 @@
+//! The samples, spoken to in both eras.
 use std::fs;
 use std::path::Path;
 

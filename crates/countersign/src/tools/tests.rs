@@ -1,3 +1,4 @@
+//! Tools and results as people see them.
 use expect_test::expect;
 use serde_json::value::RawValue;
 

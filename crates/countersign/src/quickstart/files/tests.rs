@@ -1,3 +1,4 @@
+//! Which files are made, kept and followed.
 use std::fs;
 
 use super::{catalogue_text, prepare};
