@@ -11,10 +11,13 @@ use countersign_wire::version::Version;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use crate::connection::{Connection, Failure, Flight, Outgoing, shown};
+use crate::connection::Connection;
+use crate::exchange::{Failure, Outgoing};
+use crate::flight::Flight;
 use crate::passage::Passage;
 use crate::pending::{Back, Delivered};
 use crate::pool::Pool;
+use crate::text::shown;
 use crate::{Answer, Error, params};
 
 /// A call that shows signs of life may take this many times its timeout.
@@ -63,7 +66,9 @@ async fn run(pool: &Pool, call: &ExactCall, passage: &Passage) -> Answer {
             Failure::SessionLost => {
                 server.discard(&lease, "the server does not know the session any more");
                 if !(reads && may_repeat) {
-                    return Answer::Lost { reason: "the server lost the session of the call".to_owned() };
+                    return Answer::Lost {
+                        reason: "the server lost the session of the call".to_owned(),
+                    };
                 }
             }
             Failure::Lost(_) if reads && may_repeat && lease.is_http() && !lease.closed.is_cancelled() => {}
@@ -140,14 +145,20 @@ async fn silence(back: &Back, patience: Duration) -> Duration {
 
 /// Headers that mirror arguments (2026-07-28, `x-mcp-header`).
 fn mirrored(operation: &Operation, version: Version) -> Vec<(String, String)> {
-    let Operation::CallTool { definition, arguments } = operation else { return Vec::new() };
+    let Operation::CallTool { definition, arguments } = operation else {
+        return Vec::new();
+    };
     if version != Version::V2026_07_28 || !definition.has_header_params() {
         return Vec::new();
     }
     match param_headers::of_schema(&definition.input_schema) {
         Ok(headers) => param_headers::for_arguments(&headers, arguments.as_str()),
         Err(what) => {
-            tracing::debug!(tool = definition.name.as_str(), what, "the tool's header annotations are not used");
+            tracing::debug!(
+                tool = definition.name.as_str(),
+                what,
+                "the tool's header annotations are not used"
+            );
             Vec::new()
         }
     }

@@ -10,9 +10,10 @@ use countersign_wire::version::Era;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::{Connection, Link, Whose, shown};
+use crate::connection::{Connection, Link, Whose};
 use crate::http::{Client, Link as HttpLink};
 use crate::stdio::Log;
+use crate::text::shown;
 use crate::{sse, stdio, watch};
 use handshake::{Initialized, Probed, Refused, initialize, probe};
 
@@ -130,7 +131,13 @@ async fn over_pipes(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
 }
 
 fn child(recipe: &Recipe<'_>) -> Result<(Arc<Connection>, Fresh), String> {
-    let connection = stdio::start(recipe.transport, recipe.whose.clone(), recipe.log, recipe.limit, recipe.end)?;
+    let connection = stdio::start(
+        recipe.transport,
+        recipe.whose.clone(),
+        recipe.log,
+        recipe.limit,
+        recipe.end,
+    )?;
     let fresh = Fresh::of(Arc::clone(&connection));
     Ok((connection, fresh))
 }
@@ -143,7 +150,9 @@ fn settled(done: Result<Initialized, Refused>, fresh: Fresh) -> Result<Arc<Conne
 }
 
 async fn over_http(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
-    let Transport::Http { url, headers } = recipe.transport else { return Err("it is not an HTTP server".to_owned()) };
+    let Transport::Http { url, headers } = recipe.transport else {
+        return Err("it is not an HTTP server".to_owned());
+    };
     let begun = Instant::now();
     let link = HttpLink::new(recipe.client, url, headers, recipe.limit)?;
     let connection = Connection::new(recipe.whose.clone(), Link::Http(Box::new(link)), recipe.end);
@@ -172,7 +181,13 @@ async fn over_http(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
 
 async fn over_sse(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
     let begun = Instant::now();
-    let opened = sse::open(recipe.transport, recipe.client, recipe.whose.clone(), recipe.limit, recipe.end);
+    let opened = sse::open(
+        recipe.transport,
+        recipe.client,
+        recipe.whose.clone(),
+        recipe.limit,
+        recipe.end,
+    );
     let connection = opened.await?;
     let fresh = Fresh::of(Arc::clone(&connection));
     settled(initialize(&connection, rest(recipe, begun)).await, fresh)
@@ -187,7 +202,9 @@ async fn farewell(connection: Arc<Connection>) {
     connection.closed.cancelled().await;
     if let Link::Http(link) = &connection.link
         && link.has_session()
-        && tokio::time::timeout(FAREWELL, link.delete(connection.version())).await.is_err()
+        && tokio::time::timeout(FAREWELL, link.delete(connection.version()))
+            .await
+            .is_err()
     {
         tracing::debug!(server = %connection.server, "the session could not be deleted in time");
     }

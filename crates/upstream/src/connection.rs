@@ -4,48 +4,25 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use countersign_core::listing::Capabilities;
 use countersign_core::names::ServerName;
 use countersign_core::principal::PrincipalKey;
 use countersign_wire::object::quote;
 use countersign_wire::rpc;
 use countersign_wire::version::{Era, Version};
-use serde_json::value::RawValue;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::events::Events;
+use crate::exchange::{Facts, Failure, Outgoing};
+use crate::flight::Flight;
 use crate::http::Link as HttpLink;
 use crate::pending::{Back, Delivered, Pending};
+use crate::text::shown;
 use crate::watch::Watch;
 use crate::{duplex, http};
 
 /// How many answers to requests of one server may be on their way at once.
 const ANSWERS: usize = 64;
-
-/// What the handshake settled.
-#[derive(Debug, Clone)]
-pub(crate) struct Facts {
-    /// The protocol version.
-    pub(crate) version: Version,
-    /// What the server offers.
-    pub(crate) capabilities: Capabilities,
-    /// Which of its lists it announces changes of.
-    pub(crate) announces: Announces,
-    /// `instructions`
-    pub(crate) instructions: Option<String>,
-}
-
-/// Which lists a server announces changes of (`listChanged`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Announces {
-    /// `tools.listChanged`
-    pub(crate) tools: bool,
-    /// `prompts.listChanged`
-    pub(crate) prompts: bool,
-    /// `resources.listChanged`
-    pub(crate) resources: bool,
-}
 
 /// How messages travel.
 #[derive(Debug)]
@@ -54,51 +31,6 @@ pub(crate) enum Link {
     Http(Box<HttpLink>),
     /// One stream each way: pipes of a child, or the HTTP+SSE transport.
     Duplex(duplex::Outbox),
-}
-
-/// Why an exchange brought no answer.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// The server never saw the request.
-    NotSent(String),
-    /// The server refused it before it ran.
-    Refused {
-        /// The status of the HTTP answer.
-        status: ::http::StatusCode,
-        /// Why.
-        reason: String,
-    },
-    /// The server does not know the session any more.
-    SessionLost,
-    /// It was sent, and nobody knows what became of it.
-    Lost(String),
-}
-
-impl Failure {
-    /// Why, for a person.
-    pub(crate) fn reason(self) -> String {
-        match self {
-            Self::NotSent(reason) | Self::Lost(reason) | Self::Refused { reason, .. } => reason,
-            Self::SessionLost => "it does not know the session any more".to_owned(),
-        }
-    }
-}
-
-/// One request of ours.
-#[derive(Debug)]
-pub(crate) struct Outgoing<'a> {
-    /// Our own id.
-    pub(crate) id: i64,
-    /// The method.
-    pub(crate) method: &'a str,
-    /// What `Mcp-Name` mirrors.
-    pub(crate) name: Option<&'a str>,
-    /// `params`, raw JSON.
-    pub(crate) params: Option<&'a str>,
-    /// `Mcp-Param-*` headers.
-    pub(crate) headers: &'a [(String, String)],
-    /// The version that the request speaks; `None` before it is settled.
-    pub(crate) version: Option<Version>,
 }
 
 /// One connection.
@@ -226,7 +158,14 @@ impl Connection {
         limit: Duration,
     ) -> Result<Delivered, Failure> {
         let id = self.next_id();
-        let out = Outgoing { id, method, name: None, params, headers: &[], version };
+        let out = Outgoing {
+            id,
+            method,
+            name: None,
+            params,
+            headers: &[],
+            version,
+        };
         let mut flight = Flight::new(self, id);
         let answer = tokio::select! {
             biased;
@@ -241,7 +180,10 @@ impl Connection {
                 flight.land();
                 answer
             }
-            Err(_elapsed) => Err(Failure::Lost(format!("no answer to `{method}` within {}", shown(limit)))),
+            Err(_elapsed) => Err(Failure::Lost(format!(
+                "no answer to `{method}` within {}",
+                shown(limit)
+            ))),
         }
     }
 
@@ -262,7 +204,9 @@ impl Connection {
             },
             Link::Http(_) => message,
         };
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
         let Ok(place) = Arc::clone(&self.answers).try_acquire_owned() else {
             tracing::debug!(server = %self.server, "a message was dropped: the server takes none");
             return;
@@ -283,7 +227,7 @@ impl Connection {
     }
 
     /// Tells the server that nobody waits for a request any more.
-    fn withdraw(self: &Arc<Self>, id: i64) {
+    pub(crate) fn withdraw(self: &Arc<Self>, id: i64) {
         // INVARIANT: `initialize` and a modern HTTP request are never cancelled by a message; the
         // latter by the end of its stream (2026-07-28, cancellation).
         if self.closed.is_cancelled() || self.facts().is_none() || (self.is_http() && self.is_modern()) {
@@ -348,7 +292,22 @@ impl Connection {
 
     /// Why it ended, for a person.
     pub(crate) fn end_reason(&self) -> String {
-        self.ended.get().map_or_else(|| "the gateway is shutting down".to_owned(), |(_, reason)| reason.clone())
+        self.ended.get().map_or_else(
+            || "the gateway is shutting down".to_owned(),
+            |(_, reason)| reason.clone(),
+        )
+    }
+
+    /// One more holds the connection.
+    pub(crate) fn hold(&self) {
+        self.leases.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// One less holds it.
+    pub(crate) fn let_go(&self) {
+        if self.leases.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.idle.notify_waiters();
+        }
     }
 
     /// Waits until no call holds the connection.
@@ -372,79 +331,4 @@ pub(crate) struct Whose {
     pub(crate) principal: Option<PrincipalKey>,
     /// The way to the engine.
     pub(crate) events: Events,
-}
-
-/// The right to use a connection; while one is held, a retired connection stays open.
-#[derive(Debug)]
-pub(crate) struct Lease(Arc<Connection>);
-
-impl Lease {
-    /// Holds a connection open.
-    pub(crate) fn of(connection: &Arc<Connection>) -> Self {
-        connection.leases.fetch_add(1, Ordering::AcqRel);
-        Self(Arc::clone(connection))
-    }
-}
-
-impl std::ops::Deref for Lease {
-    type Target = Arc<Connection>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        if self.0.leases.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.idle.notify_waiters();
-        }
-    }
-}
-
-/// A request under way: dropped before it landed, the server is told that nobody waits.
-#[derive(Debug)]
-pub(crate) struct Flight {
-    connection: Arc<Connection>,
-    id: i64,
-    landed: bool,
-}
-
-impl Flight {
-    /// A request is about to be sent.
-    pub(crate) fn new(connection: &Arc<Connection>, id: i64) -> Self {
-        Self { connection: Arc::clone(connection), id, landed: false }
-    }
-
-    /// Its answer came, or it never left.
-    pub(crate) fn land(&mut self) {
-        self.landed = true;
-    }
-}
-
-impl Drop for Flight {
-    fn drop(&mut self) {
-        self.connection.pending.remove(self.id);
-        if !self.landed {
-            self.connection.withdraw(self.id);
-        }
-    }
-}
-
-/// A time span for a person.
-pub(crate) fn shown(span: Duration) -> String {
-    if span.subsec_millis() == 0 { format!("{} s", span.as_secs()) } else { format!("{} ms", span.as_millis()) }
-}
-
-/// The code of an error object.
-pub(crate) fn code_of(error: &RawValue) -> Option<i64> {
-    let object = countersign_wire::object::Object::parse(error.get()).ok()?;
-    object.get("code")?.get().parse().ok()
-}
-
-/// The message of an error object, shortened: it is shown to callers.
-pub(crate) fn message_of(error: &RawValue) -> String {
-    let object = countersign_wire::object::Object::parse(error.get()).ok();
-    let message = object.and_then(|error| error.text("message").map(std::borrow::Cow::into_owned));
-    message.map_or_else(|| "it gives no reason".to_owned(), |message| message.chars().take(200).collect())
 }

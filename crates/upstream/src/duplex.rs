@@ -33,7 +33,10 @@ impl Outbox {
     /// # Errors
     /// When the connection has ended: the message never left.
     pub(crate) async fn send(&self, message: String) -> Result<(), String> {
-        self.sender.send(message).await.map_err(|_closed| "the connection has ended".to_owned())
+        self.sender
+            .send(message)
+            .await
+            .map_err(|_closed| "the connection has ended".to_owned())
     }
 
     /// Hands a message over if there is room.
@@ -103,7 +106,9 @@ impl Inbox {
         let shown: String = text.chars().take(SHOWN).collect();
         tracing::debug!(server = %self.connection.server, what, line = shown, "skipped what is no message");
         if self.garbage > GARBAGE {
-            return Err(format!("it wrote more than {GARBAGE} lines that are no JSON-RPC messages"));
+            return Err(format!(
+                "it wrote more than {GARBAGE} lines that are no JSON-RPC messages"
+            ));
         }
         Ok(())
     }

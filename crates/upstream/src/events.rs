@@ -25,7 +25,11 @@ pub(crate) struct Events {
 impl Events {
     /// A server's way to the engine.
     pub(crate) fn new(server: ServerName, sender: mpsc::Sender<Event>) -> Self {
-        Self { server, sender, waiting: Arc::default() }
+        Self {
+            server,
+            sender,
+            waiting: Arc::default(),
+        }
     }
 
     /// A list may have changed. It is never dropped: a lost one would leave an old list in force.
@@ -33,7 +37,9 @@ impl Events {
         if self.waiting.swap(true, Ordering::AcqRel) {
             return;
         }
-        let event = Event::ListChanged { server: self.server.clone() };
+        let event = Event::ListChanged {
+            server: self.server.clone(),
+        };
         match self.sender.try_reserve() {
             Ok(permit) => {
                 self.waiting.store(false, Ordering::Release);
@@ -55,18 +61,29 @@ impl Events {
     /// A resource changed; dropped when the engine does not keep up.
     pub(crate) fn resource_updated(&self, principal: Option<&PrincipalKey>, params: &RawValue) {
         let server = self.server.clone();
-        self.offer(Event::ResourceUpdated { server, principal: principal.cloned(), params: shared(params) });
+        self.offer(Event::ResourceUpdated {
+            server,
+            principal: principal.cloned(),
+            params: shared(params),
+        });
     }
 
     /// A log message that belongs to no call; dropped when the engine does not keep up.
     pub(crate) fn log(&self, principal: Option<&PrincipalKey>, params: &RawValue) {
         let server = self.server.clone();
-        self.offer(Event::Log { server, principal: principal.cloned(), params: shared(params) });
+        self.offer(Event::Log {
+            server,
+            principal: principal.cloned(),
+            params: shared(params),
+        });
     }
 
     /// A connection ended by itself.
     pub(crate) fn down(&self, reason: &str) {
-        self.offer(Event::Down { server: self.server.clone(), reason: reason.to_owned() });
+        self.offer(Event::Down {
+            server: self.server.clone(),
+            reason: reason.to_owned(),
+        });
     }
 
     fn offer(&self, event: Event) {

@@ -17,9 +17,11 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use serde_json::value::RawValue;
 
-use crate::connection::{Connection, Failure, Outgoing, code_of};
+use crate::connection::Connection;
+use crate::exchange::{Failure, Outgoing};
 use crate::inbound::{self, Heard};
 use crate::pending::{Back, Delivered};
+use crate::text::code_of;
 
 pub(crate) use client::Client;
 pub(crate) use stream::{End, Stream};
@@ -57,11 +59,20 @@ impl Link {
         configured: &BTreeMap<String, Secret>,
         limit: usize,
     ) -> Result<Self, String> {
-        let uri: Uri = url.reveal().parse().map_err(|_error| "`url` is not an address".to_owned())?;
+        let uri: Uri = url
+            .reveal()
+            .parse()
+            .map_err(|_error| "`url` is not an address".to_owned())?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
             return Err("`url` is not an http or https address".to_owned());
         }
-        Ok(Self { client: client.clone(), uri, base: base_headers(configured)?, session: OnceLock::new(), limit })
+        Ok(Self {
+            client: client.clone(),
+            uri,
+            base: base_headers(configured)?,
+            session: OnceLock::new(),
+            limit,
+        })
     }
 
     /// The address.
@@ -92,12 +103,21 @@ impl Link {
     }
 
     /// Posts a message to an address of this server.
-    pub(crate) async fn post_to(&self, uri: Uri, headers: HeaderMap, body: String) -> Result<Response<Incoming>, Failure> {
+    pub(crate) async fn post_to(
+        &self,
+        uri: Uri,
+        headers: HeaderMap,
+        body: String,
+    ) -> Result<Response<Incoming>, Failure> {
         self.send(Method::POST, uri, headers, Bytes::from(body)).await
     }
 
     /// Opens an event stream.
-    pub(crate) async fn get(&self, version: Option<Version>, last_event: Option<&str>) -> Result<Response<Incoming>, Failure> {
+    pub(crate) async fn get(
+        &self,
+        version: Option<Version>,
+        last_event: Option<&str>,
+    ) -> Result<Response<Incoming>, Failure> {
         let mut headers = self.headers(version);
         headers.remove(CONTENT_TYPE);
         if let Some(value) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {
@@ -110,10 +130,18 @@ impl Link {
     pub(crate) async fn delete(&self, version: Version) -> Result<(), Failure> {
         let mut headers = self.headers(Some(version));
         headers.remove(CONTENT_TYPE);
-        self.send(Method::DELETE, self.uri.clone(), headers, Bytes::new()).await.map(drop)
+        self.send(Method::DELETE, self.uri.clone(), headers, Bytes::new())
+            .await
+            .map(drop)
     }
 
-    async fn send(&self, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Result<Response<Incoming>, Failure> {
+    async fn send(
+        &self,
+        method: Method,
+        uri: Uri,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Failure> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri;
@@ -124,7 +152,10 @@ impl Link {
 
 fn base_headers(configured: &BTreeMap<String, Secret>) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::with_capacity(configured.len() + 8);
-    headers.insert(USER_AGENT, HeaderValue::from_static(concat!("countersign/", env!("CARGO_PKG_VERSION"))));
+    headers.insert(
+        USER_AGENT,
+        HeaderValue::from_static(concat!("countersign/", env!("CARGO_PKG_VERSION"))),
+    );
     for (name, value) in configured {
         let parsed = HeaderName::try_from(name.as_str()).map_err(|_error| format!("`{name}` is not a header name"))?;
         let mut text = HeaderValue::from_str(value.reveal())
@@ -174,11 +205,17 @@ pub(crate) async fn post(link: &Link, out: &Outgoing<'_>) -> Result<Response<Inc
 /// Posts a message that is no request.
 pub(crate) async fn tell(connection: &Connection, link: &Link, message: String) -> Result<(), Failure> {
     let version = connection.version();
-    let response = link.post_to(link.uri.clone(), link.headers(Some(version)), message).await?;
+    let response = link
+        .post_to(link.uri.clone(), link.headers(Some(version)), message)
+        .await?;
     let status = response.status();
     // A short body is read to the end, so that the connection can be used again.
     Limited::new(response.into_body(), ERROR_BODY).collect().await.ok();
-    if status.is_success() { Ok(()) } else { Err(refused(status)) }
+    if status.is_success() {
+        Ok(())
+    } else {
+        Err(refused(status))
+    }
 }
 
 /// Reads the answer to a request.
@@ -193,7 +230,11 @@ pub(crate) async fn answer(
     if !status.is_success() {
         return unsuccessful(connection, link, response).await;
     }
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     if starts_with(kind, "application/json") {
         let text = whole(response.into_body(), link.limit).await?;
         let text = std::str::from_utf8(&text).map_err(|_error| Failure::Lost("its answer is not UTF-8".to_owned()))?;
@@ -209,15 +250,18 @@ pub(crate) async fn answer(
     if starts_with(kind, "text/event-stream") {
         return stream::answer(connection, link, out, response.into_body(), back).await;
     }
-    Err(Failure::Lost(if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
-        "it accepted the request and gave no answer".to_owned()
-    } else {
-        "its answer is neither JSON nor an event stream".to_owned()
-    }))
+    Err(Failure::Lost(
+        if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
+            "it accepted the request and gave no answer".to_owned()
+        } else {
+            "its answer is neither JSON nor an event stream".to_owned()
+        },
+    ))
 }
 
 fn starts_with(kind: &str, wanted: &str) -> bool {
-    kind.get(..wanted.len()).is_some_and(|start| start.eq_ignore_ascii_case(wanted))
+    kind.get(..wanted.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(wanted))
 }
 
 /// A whole body of at most `limit` bytes.
@@ -235,7 +279,11 @@ pub(crate) fn too_large(limit: usize) -> String {
 }
 
 /// An answer whose status is no success: a JSON-RPC error, a lost session, or a refusal.
-async fn unsuccessful(connection: &Connection, link: &Link, response: Response<Incoming>) -> Result<Delivered, Failure> {
+async fn unsuccessful(
+    connection: &Connection,
+    link: &Link,
+    response: Response<Incoming>,
+) -> Result<Delivered, Failure> {
     let status = response.status();
     let in_session = link.has_session() && !connection.is_modern();
     if status == StatusCode::NOT_FOUND && in_session {
@@ -256,7 +304,9 @@ async fn unsuccessful(connection: &Connection, link: &Link, response: Response<I
 }
 
 fn names_session(error: &RawValue) -> bool {
-    let message = Object::parse(error.get()).ok().and_then(|error| error.text("message").map(|text| text.to_lowercase()));
+    let message = Object::parse(error.get())
+        .ok()
+        .and_then(|error| error.text("message").map(|text| text.to_lowercase()));
     code_of(error) == Some(-32000) && message.is_some_and(|message| message.contains("session"))
 }
 
@@ -267,7 +317,11 @@ fn refused(status: StatusCode) -> Failure {
         None => format!("it answered HTTP {}", status.as_u16()),
     };
     // A gateway's 502 or 504 does not say whether the request got through.
-    if status.is_server_error() { Failure::Lost(reason) } else { Failure::Refused { status, reason } }
+    if status.is_server_error() {
+        Failure::Lost(reason)
+    } else {
+        Failure::Refused { status, reason }
+    }
 }
 
 /// The error object of an answer whose id may be null.

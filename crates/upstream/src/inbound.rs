@@ -28,7 +28,9 @@ pub(crate) enum Heard {
 pub(crate) fn receive(connection: &Arc<Connection>, text: &str, back: Option<&Arc<Back>>) -> Heard {
     match rpc::parse_upstream(text) {
         Ok(Message::Response { id, outcome }) => {
-            let Some(id) = our_id(id) else { return Heard::Garbage("an answer with an id that is not ours".to_owned()) };
+            let Some(id) = our_id(id) else {
+                return Heard::Garbage("an answer with an id that is not ours".to_owned());
+            };
             Heard::Answer(
                 id,
                 match outcome {
@@ -66,7 +68,9 @@ fn notification(connection: &Arc<Connection>, method: &str, params: Option<&RawV
         | "notifications/resources/list_changed" => connection.events.list_changed(),
         "notifications/resources/updated" => {
             if let Some(params) = params {
-                connection.events.resource_updated(connection.principal.as_ref(), params);
+                connection
+                    .events
+                    .resource_updated(connection.principal.as_ref(), params);
             }
         }
         "notifications/subscriptions/acknowledged" => connection.watch.acknowledged(),
@@ -91,7 +95,9 @@ fn caller(connection: &Connection, back: Option<&Arc<Back>>) -> Option<Arc<Back>
 
 /// Progress goes to the call whose id is its token, under the caller's own token.
 fn progress(connection: &Connection, params: &RawValue) {
-    let token = Object::parse(params.get()).ok().and_then(|object| object.get("progressToken").and_then(our_id));
+    let token = Object::parse(params.get())
+        .ok()
+        .and_then(|object| object.get("progressToken").and_then(our_id));
     let Some(back) = token.and_then(|id| connection.pending.back(id)) else {
         tracing::debug!(server = %connection.server, "progress came that nobody asked for");
         return;
@@ -157,7 +163,9 @@ fn relay(
         Some(params) => Some(params.to_owned()),
         None => None,
     };
-    let answer = back.ask(method, params).ok_or_else(|| "the caller of the call under way is gone".to_owned())?;
+    let answer = back
+        .ask(method, params)
+        .ok_or_else(|| "the caller of the call under way is gone".to_owned())?;
     Ok((back, answer))
 }
 
@@ -165,19 +173,16 @@ fn relay(
 fn named(server: &str, params: &RawValue) -> Result<Box<RawValue>, String> {
     let bad = |_error| "params is not an object with one reading".to_owned();
     let object = Object::parse(params.get()).map_err(bad)?;
-    let Some(message) = object.text("message") else { return Ok(params.to_owned()) };
+    let Some(message) = object.text("message") else {
+        return Ok(params.to_owned());
+    };
     let message = quote(&format!("[{server}] {message}"));
     let edited = edit(params.get(), &[Edit::Set("message", &message)]).map_err(bad)?;
     RawValue::from_string(edited).map_err(|_error| "params is not valid JSON".to_owned())
 }
 
 /// Waits for the caller's answer beside the stream, which must be read on meanwhile.
-fn spawn_answer(
-    connection: &Arc<Connection>,
-    id: Box<RawValue>,
-    back: Arc<Back>,
-    answer: oneshot::Receiver<Reply>,
-) {
+fn spawn_answer(connection: &Arc<Connection>, id: Box<RawValue>, back: Arc<Back>, answer: oneshot::Receiver<Reply>) {
     let connection = Arc::clone(connection);
     tokio::spawn(async move {
         let reply = tokio::select! {
@@ -188,9 +193,13 @@ fn spawn_answer(
         let message: Cow<'_, str> = match &reply {
             Ok(Reply::Result(result)) => rpc::result(id.get(), result.get()).into(),
             Ok(Reply::Error(error)) => rpc::raw_error(id.get(), error.get()).into(),
-            Err(_gone) => {
-                rpc::error(Some(id.get()), codes::INTERNAL_ERROR, "the caller ended without an answer", None).into()
-            }
+            Err(_gone) => rpc::error(
+                Some(id.get()),
+                codes::INTERNAL_ERROR,
+                "the caller ended without an answer",
+                None,
+            )
+            .into(),
         };
         connection.tell_soon(message.into_owned());
     });

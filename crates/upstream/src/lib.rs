@@ -6,6 +6,8 @@ mod connect;
 mod connection;
 mod duplex;
 mod events;
+mod exchange;
+mod flight;
 mod http;
 mod inbound;
 mod listing;
@@ -16,6 +18,7 @@ mod pool;
 mod server;
 mod sse;
 mod stdio;
+mod text;
 mod watch;
 
 use std::sync::Arc;
@@ -145,7 +148,12 @@ impl Upstreams {
     #[must_use]
     pub fn new(settings: Settings) -> (Self, mpsc::Receiver<Event>) {
         let (events, receiver) = mpsc::channel(events::CAPACITY);
-        (Self { pool: Arc::new(pool::Pool::new(settings, events)) }, receiver)
+        (
+            Self {
+                pool: Arc::new(pool::Pool::new(settings, events)),
+            },
+            receiver,
+        )
     }
 
     /// Takes over a new set of entries. Connections of an unchanged entry (equal digest) are not

@@ -13,9 +13,11 @@ use countersign_core::principal::PrincipalKey;
 use countersign_wire::codes;
 use countersign_wire::object::quote;
 
-use crate::connection::{Connection, Failure, code_of, message_of};
+use crate::connection::Connection;
+use crate::exchange::Failure;
 use crate::pending::Delivered;
 use crate::pool::Pool;
+use crate::text::{code_of, message_of};
 use crate::{Error, params};
 use pages::{Page, Pages};
 
@@ -42,9 +44,15 @@ pub(crate) async fn list(pool: &Pool, name: &ServerName, principal: &PrincipalKe
 }
 
 async fn everything(connection: &Arc<Connection>, patience: Duration, limit: usize) -> Result<Listing, Failure> {
-    let Some(facts) = connection.facts() else { return Err(Failure::NotSent("its handshake is not done".to_owned())) };
+    let Some(facts) = connection.facts() else {
+        return Err(Failure::NotSent("its handshake is not done".to_owned()));
+    };
     let offers = facts.capabilities;
-    let source = Source { connection, patience, limit };
+    let source = Source {
+        connection,
+        patience,
+        limit,
+    };
     let (tools, resources, templates, prompts) = tokio::join!(
         source.elements(offers.tools, "tools/list", "tools"),
         source.elements(offers.resources, "resources/list", "resources"),
@@ -53,10 +61,18 @@ async fn everything(connection: &Arc<Connection>, patience: Duration, limit: usi
     );
     let mut problems = Vec::new();
     // Without its tools a server has no listing; any other list that fails is set aside alone.
-    let tools = distinct(tools?, ToolDefinition::parse, |tool| tool.name.to_string(), &mut problems);
+    let tools = distinct(
+        tools?,
+        ToolDefinition::parse,
+        |tool| tool.name.to_string(),
+        &mut problems,
+    );
     let mut read = |list: Result<Elements, Failure>, method: &str| {
         list.unwrap_or_else(|failure| {
-            problems.push(Problem { name: method.to_owned(), what: format!("the list failed: {}", failure.reason()) });
+            problems.push(Problem {
+                name: method.to_owned(),
+                what: format!("the list failed: {}", failure.reason()),
+            });
             Elements::default()
         })
     };
@@ -70,9 +86,24 @@ async fn everything(connection: &Arc<Connection>, patience: Duration, limit: usi
         instructions: facts.instructions.clone(),
         capabilities: offers,
         tools,
-        resources: distinct(resources, ResourceDefinition::parse_resource, |it| it.uri.clone(), &mut problems),
-        templates: distinct(templates, ResourceDefinition::parse_template, |it| it.uri.clone(), &mut problems),
-        prompts: distinct(prompts, PromptDefinition::parse, |it| it.name.to_string(), &mut problems),
+        resources: distinct(
+            resources,
+            ResourceDefinition::parse_resource,
+            |it| it.uri.clone(),
+            &mut problems,
+        ),
+        templates: distinct(
+            templates,
+            ResourceDefinition::parse_template,
+            |it| it.uri.clone(),
+            &mut problems,
+        ),
+        prompts: distinct(
+            prompts,
+            PromptDefinition::parse,
+            |it| it.name.to_string(),
+            &mut problems,
+        ),
         problems,
     })
 }
@@ -100,7 +131,9 @@ impl Source<'_> {
         let mut pages = Pages::new(self.limit);
         let mut cursor: Option<String> = None;
         loop {
-            let members = cursor.as_deref().map_or_else(String::new, |cursor| format!(r#""cursor":{}"#, quote(cursor)));
+            let members = cursor
+                .as_deref()
+                .map_or_else(String::new, |cursor| format!(r#""cursor":{}"#, quote(cursor)));
             let params = params::of_own(&members, Some(self.connection.version()));
             let result = match self.connection.ask(method, Some(&params), self.patience).await? {
                 Delivered::Result(result) => result,
@@ -110,12 +143,17 @@ impl Source<'_> {
                 }
             };
             let page = Page::read(result.get(), member).map_err(Failure::Lost)?;
-            elements.raw.extend(page.elements.iter().map(|element| Box::from(element.get())));
+            elements
+                .raw
+                .extend(page.elements.iter().map(|element| Box::from(element.get())));
             match pages.after(&page) {
                 Ok(Some(next)) => cursor = Some(next),
                 Ok(None) => return Ok(elements),
                 Err(what) => {
-                    elements.problem = Some(Problem { name: method.to_owned(), what });
+                    elements.problem = Some(Problem {
+                        name: method.to_owned(),
+                        what,
+                    });
                     return Ok(elements);
                 }
             }

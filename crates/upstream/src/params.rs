@@ -59,9 +59,15 @@ fn judged(params: &mut String, operation: &Operation) {
             member(params, "name", &quote(name.as_str()));
             member(params, "arguments", arguments.as_str());
         }
-        Operation::Complete { reference, argument, context } => {
+        Operation::Complete {
+            reference,
+            argument,
+            context,
+        } => {
             let reference = match reference {
-                UpstreamReference::Prompt(name) => format!(r#"{{"type":"ref/prompt","name":{}}}"#, quote(name.as_str())),
+                UpstreamReference::Prompt(name) => {
+                    format!(r#"{{"type":"ref/prompt","name":{}}}"#, quote(name.as_str()))
+                }
                 UpstreamReference::Resource(uri) => format!(r#"{{"type":"ref/resource","uri":{}}}"#, quote(uri)),
             };
             member(params, "ref", &reference);
@@ -78,7 +84,12 @@ fn meta_of(passage: &Passage, id: i64, version: Version) -> Option<String> {
     match version.era() {
         Era::Modern => {
             let capabilities = passage.abilities.raw.as_ref().map_or("{}", |raw| raw.get());
-            Some(meta::modern_request(capabilities, passage.log_level.as_deref(), token.as_deref(), &passage.meta))
+            Some(meta::modern_request(
+                capabilities,
+                passage.log_level.as_deref(),
+                token.as_deref(),
+                &passage.meta,
+            ))
         }
         Era::Legacy => {
             if passage.meta.is_empty() && token.is_none() {

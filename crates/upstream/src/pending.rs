@@ -72,9 +72,15 @@ impl Back {
 
     /// Hands a notification on; dropped when the caller does not keep up.
     pub(crate) fn notify(&self, method: &str, params: Box<RawValue>) {
-        let message = ToCaller::Notification { method: method.to_owned(), params };
+        let message = ToCaller::Notification {
+            method: method.to_owned(),
+            params,
+        };
         if self.to_caller.try_send(message).is_err() {
-            tracing::debug!(method, "a notification was dropped: its caller does not keep up or is gone");
+            tracing::debug!(
+                method,
+                "a notification was dropped: its caller does not keep up or is gone"
+            );
         }
     }
 
@@ -85,7 +91,11 @@ impl Back {
         params: Option<Box<RawValue>>,
     ) -> Option<oneshot::Receiver<crate::passage::Reply>> {
         let (reply, answer) = oneshot::channel();
-        let message = ToCaller::Request { method: method.to_owned(), params, reply };
+        let message = ToCaller::Request {
+            method: method.to_owned(),
+            params,
+            reply,
+        };
         self.asked.fetch_add(1, Ordering::AcqRel);
         if self.to_caller.try_send(message).is_err() {
             self.answered();
@@ -129,7 +139,13 @@ impl Pending {
     /// Why the connection has ended.
     pub(crate) fn expect(&self, id: i64, back: Option<Arc<Back>>) -> Result<oneshot::Receiver<Awaited>, String> {
         let (sender, receiver) = oneshot::channel();
-        self.insert(id, Waiter { answer: Some(sender), back })?;
+        self.insert(
+            id,
+            Waiter {
+                answer: Some(sender),
+                back,
+            },
+        )?;
         Ok(receiver)
     }
 
@@ -158,7 +174,9 @@ impl Pending {
     /// Hands an answer to the one who waits for it; `false` when nobody does.
     pub(crate) fn deliver(&self, id: i64, answer: Awaited) -> bool {
         let waiter = self.lock().by_id.remove(&id);
-        waiter.and_then(|waiter| waiter.answer).is_some_and(|sender| sender.send(answer).is_ok())
+        waiter
+            .and_then(|waiter| waiter.answer)
+            .is_some_and(|sender| sender.send(answer).is_ok())
     }
 
     /// The way back of one call.
@@ -171,7 +189,11 @@ impl Pending {
         let waiters = self.lock();
         let mut backs = waiters.by_id.values().filter_map(|waiter| waiter.back.as_ref());
         let first = backs.next()?;
-        if backs.next().is_some() { None } else { Some(Arc::clone(first)) }
+        if backs.next().is_some() {
+            None
+        } else {
+            Some(Arc::clone(first))
+        }
     }
 
     /// The id of the only call under way; without calls, of the only request that waits.

@@ -74,12 +74,17 @@ impl Pool {
 
     /// A server in force.
     pub(crate) fn server(&self, name: &ServerName) -> Option<Arc<Server>> {
-        self.servers.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.servers
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned()
     }
 
     /// Whether another server of the same name is in force now.
     pub(crate) fn replaced(&self, server: &Arc<Server>) -> bool {
-        self.server(&server.entry.name).is_some_and(|current| !Arc::ptr_eq(&current, server))
+        self.server(&server.entry.name)
+            .is_some_and(|current| !Arc::ptr_eq(&current, server))
     }
 
     /// A server in force, or the error that says there is none.

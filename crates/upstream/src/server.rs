@@ -16,10 +16,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Backoff, Wait};
 use crate::connect::{Recipe, connect};
-use crate::connection::{Connection, Lease, Whose, shown};
+use crate::connection::{Connection, Whose};
 use crate::events::Events;
+use crate::flight::Lease;
 use crate::http::Client;
 use crate::stdio::Log;
+use crate::text::shown;
 use crate::{Error, Event, Settings, Status};
 
 type Connecting = Shared<Pin<Box<dyn Future<Output = Result<Arc<Connection>, String>> + Send>>>;
@@ -83,7 +85,15 @@ impl Server {
     ) -> Self {
         let log = Arc::new(Log::new(entry.name.clone(), &entry.transport));
         let events = Events::new(entry.name.clone(), events);
-        Self { entry, settings, events, client, log, end, state: Mutex::default() }
+        Self {
+            entry,
+            settings,
+            events,
+            client,
+            log,
+            end,
+            state: Mutex::default(),
+        }
     }
 
     /// How long one call may take without a sign of life.
@@ -98,7 +108,10 @@ impl Server {
 
     /// The error for a server that cannot be used.
     pub(crate) fn unavailable(&self, reason: impl Into<String>) -> Error {
-        Error::Unavailable { server: self.entry.name.clone(), reason: reason.into() }
+        Error::Unavailable {
+            server: self.entry.name.clone(),
+            reason: reason.into(),
+        }
     }
 
     /// A principal's connection, made now if there is none. However many ask, one is made.
@@ -137,8 +150,13 @@ impl Server {
             Place::Up(connection) if !connection.closed.is_cancelled() => return Ok(Ok(Lease::of(connection))),
             Place::Connecting(connecting) => return Ok(Err(connecting.clone())),
             Place::Up(connection) => {
-                let (at, reason) = connection.ended().cloned().unwrap_or_else(|| (Instant::now(), String::new()));
-                let up = slot.since.map_or(Duration::ZERO, |since| at.saturating_duration_since(since));
+                let (at, reason) = connection
+                    .ended()
+                    .cloned()
+                    .unwrap_or_else(|| (Instant::now(), String::new()));
+                let up = slot
+                    .since
+                    .map_or(Duration::ZERO, |since| at.saturating_duration_since(since));
                 if self.is_child() {
                     slot.backoff.ended(at, up);
                 }
@@ -152,7 +170,9 @@ impl Server {
             return Err(match wait {
                 Wait::For(rest) => format!("{last}; the next start is in {}", shown(rest)),
                 Wait::Forever => {
-                    format!("{last}; it ended too often right after its start and is not started again until its entry changes or core_server_start is called")
+                    format!(
+                        "{last}; it ended too often right after its start and is not started again until its entry changes or core_server_start is called"
+                    )
                 }
             });
         }
@@ -160,7 +180,8 @@ impl Server {
         // A task of its own: a caller that goes away does not take the others' connection along.
         let task = tokio::spawn(async move { server.open(key).await });
         let connecting: Connecting = async move {
-            task.await.unwrap_or_else(|_stopped| Err("connecting was interrupted".to_owned()))
+            task.await
+                .unwrap_or_else(|_stopped| Err("connecting was interrupted".to_owned()))
         }
         .boxed()
         .shared();
@@ -306,6 +327,8 @@ impl Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("name", &self.entry.name).finish_non_exhaustive()
+        f.debug_struct("Server")
+            .field("name", &self.entry.name)
+            .finish_non_exhaustive()
     }
 }

@@ -8,8 +8,9 @@ use http_body_util::{BodyExt, Limited};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::{Connection, Failure, Link as ConnectionLink, Whose};
+use crate::connection::{Connection, Link as ConnectionLink, Whose};
 use crate::duplex::{Inbox, Outbox};
+use crate::exchange::Failure;
 use crate::http::{Client, End, Link, Stream};
 
 /// How much of an acknowledgement's body is read, in bytes.
@@ -50,13 +51,7 @@ pub(crate) async fn open(
     Ok(connection)
 }
 
-async fn run(
-    connection: Arc<Connection>,
-    link: Link,
-    endpoint: Uri,
-    stream: Stream,
-    messages: mpsc::Receiver<String>,
-) {
+async fn run(connection: Arc<Connection>, link: Link, endpoint: Uri, stream: Stream, messages: mpsc::Receiver<String>) {
     let reason = tokio::select! {
         reason = read(&connection, stream) => Some(reason),
         reason = write(&link, &endpoint, messages) => Some(reason),
@@ -115,7 +110,12 @@ fn resolved(base: &Uri, named: &str) -> Option<Uri> {
         let folder = base.path().rsplit_once('/').map_or("", |(folder, _)| folder);
         format!("{folder}/{named}")
     };
-    Uri::builder().scheme(scheme.clone()).authority(authority.clone()).path_and_query(path).build().ok()
+    Uri::builder()
+        .scheme(scheme.clone())
+        .authority(authority.clone())
+        .path_and_query(path)
+        .build()
+        .ok()
 }
 
 #[cfg(test)]

@@ -45,9 +45,18 @@ pub(crate) fn start(
     limit: usize,
     end: &CancellationToken,
 ) -> Result<Arc<Connection>, String> {
-    let mut child = Child { process: spawn(transport)?, reaped: false };
-    let pipes = (child.process.stdin().take(), child.process.stdout().take(), child.process.stderr().take());
-    let (Some(stdin), Some(stdout), Some(stderr)) = pipes else { return Err("it has no pipes".to_owned()) };
+    let mut child = Child {
+        process: spawn(transport)?,
+        reaped: false,
+    };
+    let pipes = (
+        child.process.stdin().take(),
+        child.process.stdout().take(),
+        child.process.stderr().take(),
+    );
+    let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+        return Err("it has no pipes".to_owned());
+    };
     let (outbox, messages) = Outbox::new();
     let connection = Connection::new(whose, Link::Duplex(outbox), end);
     tokio::spawn(write(stdin, messages, connection.closed.clone()));
@@ -58,7 +67,15 @@ pub(crate) fn start(
 }
 
 fn spawn(transport: &Transport) -> Result<Box<dyn ChildWrapper>, String> {
-    let Transport::Stdio { command: program, args, env, env_mode, env_passthrough, cwd } = transport else {
+    let Transport::Stdio {
+        command: program,
+        args,
+        env,
+        env_mode,
+        env_passthrough,
+        cwd,
+    } = transport
+    else {
         return Err("it is not a stdio server".to_owned());
     };
     let mut command = Command::new(program.reveal());
@@ -78,12 +95,17 @@ fn spawn(transport: &Transport) -> Result<Box<dyn ChildWrapper>, String> {
     if let Some(folder) = cwd {
         command.current_dir(folder.reveal());
     }
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut wrapped = CommandWrap::from(command);
     wrapped.wrap(KillOnDrop);
     #[cfg(unix)]
     wrapped.wrap(process_wrap::tokio::ProcessGroup::leader());
-    wrapped.spawn().map_err(|error| format!("`{}` cannot be started: {error}", program.shown()))
+    wrapped
+        .spawn()
+        .map_err(|error| format!("`{}` cannot be started: {error}", program.shown()))
 }
 
 /// A child process; dropped before it was reaped, its whole group is killed.

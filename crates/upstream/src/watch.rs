@@ -9,7 +9,9 @@ use countersign_wire::object::quote;
 use http::header::CONTENT_TYPE;
 use tokio::sync::watch;
 
-use crate::connection::{Connection, Failure, Flight, Link, Outgoing};
+use crate::connection::{Connection, Link};
+use crate::exchange::{Failure, Outgoing};
+use crate::flight::Flight;
 use crate::http::{End, Link as HttpLink, Stream};
 use crate::inbound::{self, Heard};
 use crate::params;
@@ -219,11 +221,24 @@ fn filter(connection: &Connection) -> Option<String> {
         (facts.announces.prompts, "promptsListChanged"),
         (facts.announces.resources, "resourcesListChanged"),
     ];
-    members.extend(announced.iter().filter(|(on, _)| *on).map(|(_, name)| format!(r#""{name}":true"#)));
-    let resources = connection.watch.resources.lock().unwrap_or_else(PoisonError::into_inner);
+    members.extend(
+        announced
+            .iter()
+            .filter(|(on, _)| *on)
+            .map(|(_, name)| format!(r#""{name}":true"#)),
+    );
+    let resources = connection
+        .watch
+        .resources
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     if !resources.is_empty() {
         let uris: Vec<String> = resources.iter().map(|uri| quote(uri)).collect();
         members.push(format!(r#""resourceSubscriptions":[{}]"#, uris.join(",")));
     }
-    if members.is_empty() { None } else { Some(format!("{{{}}}", members.join(","))) }
+    if members.is_empty() {
+        None
+    } else {
+        Some(format!("{{{}}}", members.join(",")))
+    }
 }

@@ -21,7 +21,9 @@ fn waits(ups: &[u64]) -> Vec<String> {
 fn waits_double_up_to_thirty_seconds() {
     assert_eq!(
         waits(&[10; 9]),
-        ["250 ms", "500 ms", "1000 ms", "2000 ms", "4000 ms", "8000 ms", "16000 ms", "30000 ms", "30000 ms"]
+        [
+            "250 ms", "500 ms", "1000 ms", "2000 ms", "4000 ms", "8000 ms", "16000 ms", "30000 ms", "30000 ms"
+        ]
     );
 }
 
@@ -32,7 +34,10 @@ fn a_minute_up_forgets_everything() {
 
 #[test]
 fn five_fast_ends_are_permanent_and_a_slow_one_between_breaks_the_row() {
-    assert_eq!(waits(&[0, 0, 0, 0, 0]), ["250 ms", "500 ms", "1000 ms", "2000 ms", "never"]);
+    assert_eq!(
+        waits(&[0, 0, 0, 0, 0]),
+        ["250 ms", "500 ms", "1000 ms", "2000 ms", "never"]
+    );
     assert_eq!(
         waits(&[0, 0, 0, 0, 6, 0]),
         ["250 ms", "500 ms", "1000 ms", "2000 ms", "4000 ms", "8000 ms"]

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::http::StatusCode;
 use countersign_core::listing::Capabilities;
 use countersign_wire::object::Object;
 use countersign_wire::rpc;
 use countersign_wire::version::{Era, Version};
-use ::http::StatusCode;
 use serde_json::value::RawValue;
 
-use crate::connection::{Announces, Connection, Facts, Failure, Link, Outgoing, message_of, shown};
+use crate::connection::{Connection, Link};
+use crate::exchange::{Announces, Facts, Failure, Outgoing};
 use crate::http;
 use crate::params;
 use crate::pending::Delivered;
+use crate::text::{message_of, shown};
 
 /// What a probe found out.
 #[derive(Debug)]
@@ -32,7 +34,10 @@ pub(crate) enum Probed {
 pub(crate) async fn probe(connection: &Arc<Connection>, limit: Duration) -> Probed {
     let version = Version::V2026_07_28;
     let params = params::of_own("", Some(version));
-    match connection.ask_as("server/discover", Some(&params), Some(version), limit).await {
+    match connection
+        .ask_as("server/discover", Some(&params), Some(version), limit)
+        .await
+    {
         Ok(Delivered::Result(result)) => discovered(&result),
         Ok(Delivered::Error(error)) if http::is_modern_error(&error) => {
             if supports_legacy(&error) {
@@ -53,10 +58,17 @@ pub(crate) async fn probe(connection: &Arc<Connection>, limit: Duration) -> Prob
 
 /// A server that answers anything at all to an unknown method is no modern one.
 fn discovered(result: &RawValue) -> Probed {
-    let Ok(object) = Object::parse(result.get()) else { return Probed::Legacy };
-    let Some(supported) = object.get("supportedVersions").and_then(texts) else { return Probed::Legacy };
+    let Ok(object) = Object::parse(result.get()) else {
+        return Probed::Legacy;
+    };
+    let Some(supported) = object.get("supportedVersions").and_then(texts) else {
+        return Probed::Legacy;
+    };
     if !supported.iter().any(|version| version == Version::V2026_07_28.as_str()) {
-        let legacy = supported.iter().filter_map(|version| Version::parse(version)).any(|v| v.era() == Era::Legacy);
+        let legacy = supported
+            .iter()
+            .filter_map(|version| Version::parse(version))
+            .any(|v| v.era() == Era::Legacy);
         if legacy {
             return Probed::Legacy;
         }
@@ -64,7 +76,12 @@ fn discovered(result: &RawValue) -> Probed {
     }
     let (capabilities, announces) = capabilities(object.get("capabilities"));
     let instructions = object.text("instructions").map(std::borrow::Cow::into_owned);
-    Probed::Modern(Facts { version: Version::V2026_07_28, capabilities, announces, instructions })
+    Probed::Modern(Facts {
+        version: Version::V2026_07_28,
+        capabilities,
+        announces,
+        instructions,
+    })
 }
 
 /// `data.supported` of a refused version (A.2 of the MCP notes).
@@ -74,7 +91,10 @@ fn supports_legacy(error: &RawValue) -> bool {
         data.get("supported").and_then(texts)
     });
     supported.is_some_and(|supported| {
-        supported.iter().filter_map(|version| Version::parse(version)).any(|version| version.era() == Era::Legacy)
+        supported
+            .iter()
+            .filter_map(|version| Version::parse(version))
+            .any(|version| version.era() == Era::Legacy)
     })
 }
 
@@ -100,7 +120,10 @@ impl Refused {
     pub(crate) fn is_no_such_endpoint(&self) -> bool {
         match self {
             Self::Failed(Failure::Refused { status, .. }) => {
-                matches!(*status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED)
+                matches!(
+                    *status,
+                    StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+                )
             }
             Self::Failed(Failure::NotSent(_) | Failure::SessionLost | Failure::Lost(_)) | Self::Unusable(_) => false,
         }
@@ -128,26 +151,40 @@ pub(crate) async fn initialize(connection: &Arc<Connection>, limit: Duration) ->
         Link::Http(link) => {
             let work = open_session(connection, link, &params);
             tokio::time::timeout(limit, work).await.unwrap_or_else(|_elapsed| {
-                Err(Failure::Lost(format!("no answer to `initialize` within {}", shown(limit))))
+                Err(Failure::Lost(format!(
+                    "no answer to `initialize` within {}",
+                    shown(limit)
+                )))
             })
         }
     };
     let result = match delivered.map_err(Refused::Failed)? {
         Delivered::Result(result) => result,
         Delivered::Error(error) => {
-            return Err(Refused::Unusable(format!("it refuses `initialize`: {}", message_of(&error))));
+            return Err(Refused::Unusable(format!(
+                "it refuses `initialize`: {}",
+                message_of(&error)
+            )));
         }
     };
     connection.settle(initialized(&result).map_err(Refused::Unusable)?);
-    let told = connection.tell(rpc::notification("notifications/initialized", None)).await;
+    let told = connection
+        .tell(rpc::notification("notifications/initialized", None))
+        .await;
     told.map_err(Refused::Failed)?;
     Ok(Initialized)
 }
 
 async fn open_session(connection: &Arc<Connection>, link: &http::Link, params: &str) -> Result<Delivered, Failure> {
     let id = connection.next_id();
-    let out =
-        Outgoing { id, method: "initialize", name: None, params: Some(params), headers: &[], version: None };
+    let out = Outgoing {
+        id,
+        method: "initialize",
+        name: None,
+        params: Some(params),
+        headers: &[],
+        version: None,
+    };
     let response = http::post(link, &out).await?;
     if response.status().is_success()
         && let Some(session) = response.headers().get(http::SESSION)
@@ -158,21 +195,33 @@ async fn open_session(connection: &Arc<Connection>, link: &http::Link, params: &
 }
 
 fn initialized(result: &RawValue) -> Result<Facts, String> {
-    let object = Object::parse(result.get()).map_err(|error| format!("its answer to `initialize` is no result: {error}"))?;
-    let named = object.text("protocolVersion").ok_or_else(|| "its answer to `initialize` names no protocol version".to_owned())?;
+    let object =
+        Object::parse(result.get()).map_err(|error| format!("its answer to `initialize` is no result: {error}"))?;
+    let named = object
+        .text("protocolVersion")
+        .ok_or_else(|| "its answer to `initialize` names no protocol version".to_owned())?;
     let version = Version::parse(&named)
         .filter(|version| version.era() == Era::Legacy)
-        .ok_or_else(|| format!("it answers `initialize` with protocol version `{named}`, which has no sessions known here"))?;
+        .ok_or_else(|| {
+            format!("it answers `initialize` with protocol version `{named}`, which has no sessions known here")
+        })?;
     let (capabilities, announces) = capabilities(object.get("capabilities"));
     let instructions = object.text("instructions").map(std::borrow::Cow::into_owned);
-    Ok(Facts { version, capabilities, announces, instructions })
+    Ok(Facts {
+        version,
+        capabilities,
+        announces,
+        instructions,
+    })
 }
 
 fn capabilities(raw: Option<&RawValue>) -> (Capabilities, Announces) {
     let object = raw.and_then(|raw| Object::parse(raw.get()).ok()).unwrap_or_default();
     let on = |capability: &str, flag: &str| {
         let inner = object.get(capability).and_then(|raw| Object::parse(raw.get()).ok());
-        inner.and_then(|inner| inner.get(flag)).is_some_and(|flag| flag.get() == "true")
+        inner
+            .and_then(|inner| inner.get(flag))
+            .is_some_and(|flag| flag.get() == "true")
     };
     let has = |capability: &str| object.get(capability).is_some_and(|raw| raw.get() != "null");
     let offered = Capabilities {

@@ -13,7 +13,7 @@ use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use crate::connection::Failure;
+use crate::exchange::Failure;
 
 type Plain = legacy::Client<HttpConnector, Full<Bytes>>;
 type Secure = legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
@@ -33,7 +33,11 @@ pub(crate) struct Client {
 impl Client {
     /// A client.
     pub(crate) fn new(connect_timeout: Duration) -> Self {
-        Self { plain: builder().build(connector(connect_timeout)), secure: Arc::default(), connect_timeout }
+        Self {
+            plain: builder().build(connector(connect_timeout)),
+            secure: Arc::default(),
+            connect_timeout,
+        }
     }
 
     /// Sends a request and waits for the head of its answer.
@@ -75,7 +79,10 @@ fn secure(connect_timeout: Duration) -> Result<Secure, String> {
     let builder_with_roots = HttpsConnectorBuilder::new()
         .with_provider_and_native_roots(rustls::crypto::aws_lc_rs::default_provider())
         .map_err(|error| format!("the system's certificates cannot be loaded: {error}"))?;
-    let connector = builder_with_roots.https_only().enable_http1().wrap_connector(connector(connect_timeout));
+    let connector = builder_with_roots
+        .https_only()
+        .enable_http1()
+        .wrap_connector(connector(connect_timeout));
     Ok(builder().build(connector))
 }
 

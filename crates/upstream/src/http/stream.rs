@@ -9,7 +9,8 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use super::{Link, too_large};
-use crate::connection::{Connection, Failure, Outgoing};
+use crate::connection::Connection;
+use crate::exchange::{Failure, Outgoing};
 use crate::inbound::{self, Heard};
 use crate::pending::{Back, Delivered};
 
@@ -41,7 +42,12 @@ pub(crate) enum End {
 impl Stream {
     /// The events of a body.
     pub(crate) fn new(body: Incoming, limit: usize) -> Self {
-        Self { body, decoder: Decoder::new(limit), events: VecDeque::new(), limit }
+        Self {
+            body,
+            decoder: Decoder::new(limit),
+            events: VecDeque::new(),
+            limit,
+        }
     }
 
     /// The next event.
@@ -53,7 +59,9 @@ impl Stream {
             if let Some(event) = self.events.pop_front() {
                 return Ok(event);
             }
-            let Some(Ok(frame)) = self.body.frame().await else { return Err(End::Closed) };
+            let Some(Ok(frame)) = self.body.frame().await else {
+                return Err(End::Closed);
+            };
             let Ok(bytes) = frame.into_data() else { continue };
             match self.decoder.push(&bytes) {
                 Ok(events) => self.events.extend(events),
@@ -126,7 +134,9 @@ async fn resumed(connection: &Connection, link: &Link, place: &mut Place) -> Res
     if connection.is_modern() {
         return Err(broke());
     }
-    let Some(last_event) = place.last_event.clone() else { return Err(broke()) };
+    let Some(last_event) = place.last_event.clone() else {
+        return Err(broke());
+    };
     loop {
         if place.resumes >= RESUMES {
             return Err(broke());

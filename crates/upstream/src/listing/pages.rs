@@ -26,11 +26,17 @@ impl<'a> Page<'a> {
     /// What is wrong with it.
     pub(crate) fn read(result: &'a str, member: &str) -> Result<Self, String> {
         let object = Object::parse(result).map_err(|error| format!("its list of `{member}` is no result: {error}"))?;
-        let elements = object.get(member).ok_or_else(|| format!("its list has no `{member}`"))?;
+        let elements = object
+            .get(member)
+            .ok_or_else(|| format!("its list has no `{member}`"))?;
         let elements = serde_json::from_str(elements.get())
             .map_err(|_error| format!("its list has `{member}` that is no array"))?;
         let next = object.text("nextCursor").map(std::borrow::Cow::into_owned);
-        Ok(Self { elements, next, size: result.len() })
+        Ok(Self {
+            elements,
+            next,
+            size: result.len(),
+        })
     }
 }
 
@@ -46,7 +52,12 @@ pub(crate) struct Pages {
 impl Pages {
     /// Before the first page; all pages together hold at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { seen: HashSet::new(), read: 0, bytes: 0, limit }
+        Self {
+            seen: HashSet::new(),
+            read: 0,
+            bytes: 0,
+            limit,
+        }
     }
 
     /// The next cursor; `None` after the last page.

@@ -14,6 +14,10 @@ fn an_endpoint_is_of_the_same_origin_or_none() {
         ("", None),
     ];
     for (named, wanted) in table {
-        assert_eq!(resolved(&base, named).map(|uri| uri.to_string()).as_deref(), wanted, "{named}");
+        assert_eq!(
+            resolved(&base, named).map(|uri| uri.to_string()).as_deref(),
+            wanted,
+            "{named}"
+        );
     }
 }

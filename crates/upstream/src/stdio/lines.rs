@@ -32,7 +32,13 @@ pub(crate) enum Line {
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Lines of at most `limit` bytes.
     pub(crate) fn new(source: R, limit: usize) -> Self {
-        Self { source, buffer: Vec::new(), scanned: 0, limit, skipping: false }
+        Self {
+            source,
+            buffer: Vec::new(),
+            scanned: 0,
+            limit,
+            skipping: false,
+        }
     }
 
     /// The next line; `None` at the end of the stream. What stands after the last line feed is a line too.

@@ -28,12 +28,21 @@ pub(crate) struct Log {
 impl Log {
     /// An empty log that masks every hidden value of a server's entry.
     pub(crate) fn new(server: ServerName, transport: &Transport) -> Self {
-        Self { server, masks: Masks::of(hidden(transport)), lines: Mutex::default() }
+        Self {
+            server,
+            masks: Masks::of(hidden(transport)),
+            lines: Mutex::default(),
+        }
     }
 
     /// The last lines, oldest first.
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.lines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .cloned()
+            .collect()
     }
 
     /// Reads a child's standard error to its end.
@@ -63,14 +72,26 @@ impl Log {
 /// The hidden values that a child knows.
 fn hidden(transport: &Transport) -> Vec<&str> {
     let values: Vec<&Secret> = match transport {
-        Transport::Stdio { command, args, env, cwd, .. } => {
-            std::iter::once(command).chain(args).chain(env.values()).chain(cwd).collect()
-        }
+        Transport::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+            ..
+        } => std::iter::once(command)
+            .chain(args)
+            .chain(env.values())
+            .chain(cwd)
+            .collect(),
         Transport::Http { url, headers } | Transport::Sse { url, headers } => {
             std::iter::once(url).chain(headers.values()).collect()
         }
     };
-    values.into_iter().filter(|value| value.is_hidden()).map(Secret::reveal).collect()
+    values
+        .into_iter()
+        .filter(|value| value.is_hidden())
+        .map(Secret::reveal)
+        .collect()
 }
 
 /// Texts that are never shown, longest first.
@@ -105,7 +126,11 @@ impl Masks {
     /// A text without any of the values.
     pub(crate) fn applied(&self, text: &str) -> String {
         self.texts.iter().fold(text.to_owned(), |text, mask| {
-            if text.contains(mask.as_str()) { text.replace(mask.as_str(), MASK) } else { text }
+            if text.contains(mask.as_str()) {
+                text.replace(mask.as_str(), MASK)
+            } else {
+                text
+            }
         })
     }
 

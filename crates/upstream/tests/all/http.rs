@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use crate::support::{
-    Bench, Say, Seen, entry, error, http, legacy, lost, not_sent, ok, passage, pieces, principal, result, settings, soon, status,
+    Bench, Say, Seen, entry, error, http, legacy, lost, not_sent, ok, passage, pieces, principal, result, settings,
+    soon, status,
 };
 
 fn is_call(seen: &Seen) -> bool {
@@ -37,11 +38,27 @@ async fn a_legacy_server_is_listed_and_called() {
     assert_eq!(listing.protocol, "2025-06-18");
     assert_eq!(listing.instructions.as_deref(), Some("be kind"));
     assert_eq!(listing.tools.len(), 1);
-    assert_eq!(result(bench.call(&alice, "count", "{}").await)["structuredContent"]["count"], 1);
+    assert_eq!(
+        result(bench.call(&alice, "count", "{}").await)["structuredContent"]["count"],
+        1
+    );
 
-    let order: Vec<String> = fake.seen().iter().map(|seen| format!("{} {}", seen.verb, seen.method())).collect();
+    let order: Vec<String> = fake
+        .seen()
+        .iter()
+        .map(|seen| format!("{} {}", seen.verb, seen.method()))
+        .collect();
     let posts: Vec<&str> = order.iter().filter_map(|line| line.strip_prefix("POST ")).collect();
-    assert_eq!(posts, ["server/discover", "initialize", "notifications/initialized", "tools/list", "tools/call"]);
+    assert_eq!(
+        posts,
+        [
+            "server/discover",
+            "initialize",
+            "notifications/initialized",
+            "tools/list",
+            "tools/call"
+        ]
+    );
 }
 
 #[tokio::test]
@@ -51,7 +68,11 @@ async fn b015_accept_is_always_exact_and_the_session_and_version_are_named() {
     result(bench.call(&principal("alice"), "count", "{}").await);
     fake.saw("the GET stream", |seen| seen.verb == "GET").await;
     for seen in fake.seen() {
-        assert_eq!(seen.header("accept"), Some("application/json, text/event-stream"), "{seen:?}");
+        assert_eq!(
+            seen.header("accept"),
+            Some("application/json, text/event-stream"),
+            "{seen:?}"
+        );
     }
     let call = fake.saw("the call", is_call).await;
     assert_eq!(call.header("mcp-session-id"), Some("s1"));
@@ -65,10 +86,15 @@ async fn b041_arguments_are_always_sent_in_their_exact_form() {
     let bench = Bench::new(entry(http(&fake.url)));
     let alice = principal("alice");
     bench.call(&alice, "count", "{}").await;
-    bench.call(&alice, "count", r#"{"b":12345678901234567890, "a":1.0}"#).await;
+    bench
+        .call(&alice, "count", r#"{"b":12345678901234567890, "a":1.0}"#)
+        .await;
     let calls = fake.of_method("tools/call");
     assert_eq!(calls[0].body["params"], json!({"name": "count", "arguments": {}}));
-    assert_eq!(calls[1].body["params"]["arguments"], json!({"a": 1.0, "b": 12_345_678_901_234_567_890_u64}));
+    assert_eq!(
+        calls[1].body["params"]["arguments"],
+        json!({"a": 1.0, "b": 12_345_678_901_234_567_890_u64})
+    );
 }
 
 #[tokio::test]
@@ -77,17 +103,32 @@ async fn b006_two_principals_never_share_a_session() {
     let bench = Bench::new(entry(http(&fake.url)));
     let (alice, bob) = (principal("alice"), principal("bob"));
     for wanted in 1..=3 {
-        assert_eq!(result(bench.call(&alice, "count", "{}").await)["structuredContent"]["count"], wanted);
+        assert_eq!(
+            result(bench.call(&alice, "count", "{}").await)["structuredContent"]["count"],
+            wanted
+        );
     }
-    assert_eq!(result(bench.call(&bob, "count", "{}").await)["structuredContent"]["count"], 1);
+    assert_eq!(
+        result(bench.call(&bob, "count", "{}").await)["structuredContent"]["count"],
+        1
+    );
 }
 
 #[tokio::test]
 async fn a_shared_server_has_one_session_for_all() {
     let fake = legacy(|_| None).await;
-    let bench = Bench::new(countersign_core::server::ServerEntry { sharing: Sharing::Shared, ..entry(http(&fake.url)) });
-    assert_eq!(result(bench.call(&principal("alice"), "count", "{}").await)["structuredContent"]["count"], 1);
-    assert_eq!(result(bench.call(&principal("bob"), "count", "{}").await)["structuredContent"]["count"], 2);
+    let bench = Bench::new(countersign_core::server::ServerEntry {
+        sharing: Sharing::Shared,
+        ..entry(http(&fake.url))
+    });
+    assert_eq!(
+        result(bench.call(&principal("alice"), "count", "{}").await)["structuredContent"]["count"],
+        1
+    );
+    assert_eq!(
+        result(bench.call(&principal("bob"), "count", "{}").await)["structuredContent"]["count"],
+        2
+    );
 }
 
 #[tokio::test]
@@ -95,9 +136,12 @@ async fn b052_ten_first_calls_open_one_session() {
     let fake = legacy(|_| None).await;
     let bench = Bench::new(entry(http(&fake.url)));
     let alice = principal("alice");
-    join_all((0..10).map(|_| bench.call(&alice, "count", "{}"))).await.into_iter().for_each(|answer| {
-        result(answer);
-    });
+    join_all((0..10).map(|_| bench.call(&alice, "count", "{}")))
+        .await
+        .into_iter()
+        .for_each(|answer| {
+            result(answer);
+        });
     assert_eq!(fake.of_method("initialize").len(), 1);
     assert_eq!(bench.upstreams.status(&bench.entry.name).unwrap().connections, 1);
 }
@@ -105,7 +149,8 @@ async fn b052_ten_first_calls_open_one_session() {
 #[tokio::test]
 async fn a_lost_session_is_opened_again_and_a_reading_call_repeated_once() {
     let lost_once = AtomicBool::new(false);
-    let fake = legacy(move |seen| (is_call(seen) && !lost_once.swap(true, Ordering::SeqCst)).then(|| status(404))).await;
+    let fake =
+        legacy(move |seen| (is_call(seen) && !lost_once.swap(true, Ordering::SeqCst)).then(|| status(404))).await;
     let bench = Bench::new(entry(http(&fake.url)));
     result(bench.call(&principal("alice"), "look", "{}").await);
     assert_eq!(fake.of_method("initialize").len(), 2);
@@ -115,7 +160,8 @@ async fn a_lost_session_is_opened_again_and_a_reading_call_repeated_once() {
 #[tokio::test]
 async fn a_lost_session_never_repeats_a_mutating_call() {
     let lost_once = AtomicBool::new(false);
-    let fake = legacy(move |seen| (is_call(seen) && !lost_once.swap(true, Ordering::SeqCst)).then(|| status(404))).await;
+    let fake =
+        legacy(move |seen| (is_call(seen) && !lost_once.swap(true, Ordering::SeqCst)).then(|| status(404))).await;
     let bench = Bench::new(entry(http(&fake.url)));
     let alice = principal("alice");
     lost(bench.call(&alice, "count", "{}").await);
@@ -172,7 +218,10 @@ async fn what_comes_on_the_get_stream_becomes_events() {
             Event::Down { reason, .. } => reason,
         });
     }
-    assert_eq!(told, ["list changed", r#"alice {"uri":"a:b"}"#, r#"{"data":1,"level":"info"}"#]);
+    assert_eq!(
+        told,
+        ["list changed", r#"alice {"uri":"a:b"}"#, r#"{"data":1,"level":"info"}"#]
+    );
     let refused = fake.saw("the refusal", |seen| *seen.id() == "r1").await;
     assert_eq!(refused.body["error"]["code"], -32601);
 }
@@ -189,7 +238,9 @@ async fn b020_a_cancelled_call_is_taken_back_with_our_id() {
     let sent = fake.saw("the call", is_call).await;
     end.cancel.cancel();
     assert!(matches!(call.await.unwrap(), Answer::Cancelled));
-    let cancelled = fake.saw("the cancellation", |seen| seen.method() == "notifications/cancelled").await;
+    let cancelled = fake
+        .saw("the cancellation", |seen| seen.method() == "notifications/cancelled")
+        .await;
     assert_eq!(cancelled.body["params"]["requestId"], *sent.id());
 }
 
@@ -203,7 +254,9 @@ async fn a_dropped_call_is_taken_back_too() {
     };
     let sent = fake.saw("the call", is_call).await;
     call.abort();
-    let cancelled = fake.saw("the cancellation", |seen| seen.method() == "notifications/cancelled").await;
+    let cancelled = fake
+        .saw("the cancellation", |seen| seen.method() == "notifications/cancelled")
+        .await;
     assert_eq!(cancelled.body["params"]["requestId"], *sent.id());
 }
 
@@ -212,9 +265,16 @@ async fn b022_a_call_that_takes_too_long_is_lost_and_never_sent_again() {
     for tool in ["count", "look"] {
         let fake = legacy(|seen| is_call(seen).then_some(Say::Nothing)).await;
         let timeout = Some(Duration::from_millis(50));
-        let bench = Bench::new(countersign_core::server::ServerEntry { timeout, ..entry(http(&fake.url)) });
-        assert_eq!(lost(bench.call(&principal("alice"), tool, "{}").await), "no answer within 50 ms");
-        fake.saw("the cancellation", |seen| seen.method() == "notifications/cancelled").await;
+        let bench = Bench::new(countersign_core::server::ServerEntry {
+            timeout,
+            ..entry(http(&fake.url))
+        });
+        assert_eq!(
+            lost(bench.call(&principal("alice"), tool, "{}").await),
+            "no answer within 50 ms"
+        );
+        fake.saw("the cancellation", |seen| seen.method() == "notifications/cancelled")
+            .await;
         assert_eq!(fake.of_method("tools/call").len(), 1, "{tool}");
     }
 }
@@ -235,11 +295,19 @@ async fn b021_progress_comes_with_the_callers_own_token_and_rearms_the_timeout()
         let bench = Bench::new(entry(http(&fake.url)));
         let (mut passage, mut end) = passage();
         passage.progress_token = Some(RawValue::from_string(theirs.to_owned()).unwrap());
-        passage.meta = vec![("traceparent".to_owned(), RawValue::from_string("\"00-1\"".to_owned()).unwrap())];
+        passage.meta = vec![(
+            "traceparent".to_owned(),
+            RawValue::from_string("\"00-1\"".to_owned()).unwrap(),
+        )];
         result(bench.call_with(&principal("alice"), "count", "{}", passage).await);
-        let Some(ToCaller::Notification { method, params }) = end.inbox.recv().await else { panic!("no progress") };
+        let Some(ToCaller::Notification { method, params }) = end.inbox.recv().await else {
+            panic!("no progress")
+        };
         assert_eq!(method, "notifications/progress");
-        assert_eq!(params.get(), format!(r#"{{"odd":[1,2],"progress":1,"progressToken":{theirs}}}"#));
+        assert_eq!(
+            params.get(),
+            format!(r#"{{"odd":[1,2],"progress":1,"progressToken":{theirs}}}"#)
+        );
         let call = fake.saw("the call", is_call).await;
         assert_eq!(call.body["params"]["_meta"]["traceparent"], "00-1");
     }
@@ -270,8 +338,15 @@ async fn a_servers_request_reaches_the_caller_and_names_the_server() {
         panic!("no request")
     };
     assert_eq!(method, "elicitation/create");
-    assert_eq!(params.unwrap().get(), r#"{"message":"[fake] Sure?","requestedSchema":{"type":"object"}}"#);
-    reply.send(Reply::Result(RawValue::from_string(r#"{"action":"accept"}"#.to_owned()).unwrap())).unwrap();
+    assert_eq!(
+        params.unwrap().get(),
+        r#"{"message":"[fake] Sure?","requestedSchema":{"type":"object"}}"#
+    );
+    reply
+        .send(Reply::Result(
+            RawValue::from_string(r#"{"action":"accept"}"#.to_owned()).unwrap(),
+        ))
+        .unwrap();
     let posted = fake.saw("the answer", |seen| *seen.id() == "e1").await;
     assert_eq!(posted.body["result"], json!({"action": "accept"}));
     let sent = fake.saw("the call", is_call).await;
@@ -292,12 +367,17 @@ async fn a_stream_that_ends_before_the_answer_is_resumed_where_it_ended() {
             if asked.fetch_add(1, Ordering::SeqCst) == 0 {
                 return pieces(&[]);
             }
-            pieces(&[event(&json!({"jsonrpc": "2.0", "id": *call_id.lock().unwrap(), "result": {"late": true}}))])
+            pieces(&[event(
+                &json!({"jsonrpc": "2.0", "id": *call_id.lock().unwrap(), "result": {"late": true}}),
+            )])
         })
     })
     .await;
     let bench = Bench::new(entry(http(&fake.url)));
-    assert_eq!(result(bench.call(&principal("alice"), "count", "{}").await)["late"], true);
+    assert_eq!(
+        result(bench.call(&principal("alice"), "count", "{}").await)["late"],
+        true
+    );
     assert_eq!(fake.of_method("tools/call").len(), 1);
 }
 
@@ -309,12 +389,21 @@ async fn b017_an_answer_over_the_limit_is_lost_and_names_the_limit() {
         let fake = legacy(move |seen| {
             is_call(seen).then(|| {
                 let body = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{large}}}"#, seen.id());
-                if streamed { pieces(&[format!("data: {body}\n\n")]) } else { Say::Json(200, None, body) }
+                if streamed {
+                    pieces(&[format!("data: {body}\n\n")])
+                } else {
+                    Say::Json(200, None, body)
+                }
             })
         })
         .await;
-        let bench =
-            Bench::with(entry(http(&fake.url)), countersign_upstream::Settings { response_bytes: 2000, ..settings() });
+        let bench = Bench::with(
+            entry(http(&fake.url)),
+            countersign_upstream::Settings {
+                response_bytes: 2000,
+                ..settings()
+            },
+        );
         let reason = lost(bench.call(&principal("alice"), "count", "{}").await);
         assert_eq!(reason, "its answer is larger than 2000 bytes (limits.response_bytes)");
     }
@@ -325,18 +414,26 @@ async fn i11_results_and_errors_pass_byte_for_byte() {
     let odd = r#"{ "content" : [], "n":12345678901234567890123, "z":1.0, "a":{"b":"ä"} }"#;
     let fake = legacy(move |seen| is_call(seen).then(|| ok(seen, odd))).await;
     let bench = Bench::new(entry(http(&fake.url)));
-    let Answer::Result(raw) = bench.call(&principal("alice"), "count", "{}").await else { panic!("no result") };
+    let Answer::Result(raw) = bench.call(&principal("alice"), "count", "{}").await else {
+        panic!("no result")
+    };
     assert_eq!(raw.get(), odd);
 
     let fake = legacy(move |seen| {
         is_call(seen).then(|| {
             let error = r#"{"code":-32099, "message":"no","data":{"k":1e400}}"#;
-            Say::Json(200, None, format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, seen.id()))
+            Say::Json(
+                200,
+                None,
+                format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, seen.id()),
+            )
         })
     })
     .await;
     let bench = Bench::new(entry(http(&fake.url)));
-    let Answer::Error(raw) = bench.call(&principal("alice"), "count", "{}").await else { panic!("no error") };
+    let Answer::Error(raw) = bench.call(&principal("alice"), "count", "{}").await else {
+        panic!("no error")
+    };
     assert_eq!(raw.get(), r#"{"code":-32099, "message":"no","data":{"k":1e400}}"#);
 }
 
@@ -344,7 +441,10 @@ async fn i11_results_and_errors_pass_byte_for_byte() {
 async fn refusals_say_what_the_server_answered() {
     let table = [
         (403, "server fake is unavailable: it answered HTTP 403 Forbidden"),
-        (307, "server fake is unavailable: it redirects (HTTP 307), which is not followed"),
+        (
+            307,
+            "server fake is unavailable: it redirects (HTTP 307), which is not followed",
+        ),
     ];
     for (code, wanted) in table {
         let fake = legacy(move |seen| is_call(seen).then(|| status(code))).await;
@@ -353,7 +453,10 @@ async fn refusals_say_what_the_server_answered() {
     }
     let fake = legacy(|seen| is_call(seen).then(|| status(502))).await;
     let bench = Bench::new(entry(http(&fake.url)));
-    assert_eq!(lost(bench.call(&principal("alice"), "count", "{}").await), "it answered HTTP 502 Bad Gateway");
+    assert_eq!(
+        lost(bench.call(&principal("alice"), "count", "{}").await),
+        "it answered HTTP 502 Bad Gateway"
+    );
 }
 
 #[tokio::test]
@@ -363,7 +466,10 @@ async fn a_server_that_nobody_runs_is_unavailable() {
     drop(listener);
     let bench = Bench::new(entry(http(&url)));
     let why = not_sent(bench.call(&principal("alice"), "count", "{}").await);
-    assert!(why.starts_with("server fake is unavailable: it cannot be reached: "), "{why}");
+    assert!(
+        why.starts_with("server fake is unavailable: it cannot be reached: "),
+        "{why}"
+    );
     assert!(bench.upstreams.status(&bench.entry.name).unwrap().last_error.is_some());
 }
 
@@ -376,7 +482,10 @@ async fn b031_every_page_is_read_once_and_a_repeated_cursor_ends_the_list() {
                 Some("") => ("b", r#","nextCursor":"x""#),
                 Some(_) => ("c", r#","nextCursor":"x""#),
             };
-            ok(seen, &format!(r#"{{"tools":[{{"name":"{tool}","inputSchema":{{"type":"object"}}}}]{next}}}"#))
+            ok(
+                seen,
+                &format!(r#"{{"tools":[{{"name":"{tool}","inputSchema":{{"type":"object"}}}}]{next}}}"#),
+            )
         })
     })
     .await;
@@ -413,7 +522,10 @@ async fn i12_a_bad_tool_is_set_aside_and_a_missing_list_is_empty() {
     assert_eq!(listing.tools.len(), 1);
     assert!(listing.prompts.is_empty());
     assert_eq!(listing.problems.len(), 1);
-    assert!(fake.of_method("resources/list").is_empty(), "what is not offered is not asked for");
+    assert!(
+        fake.of_method("resources/list").is_empty(),
+        "what is not offered is not asked for"
+    );
 }
 
 #[tokio::test]
@@ -426,8 +538,11 @@ async fn the_log_level_is_set_once_per_change() {
         passage.log_level = Some(level.to_owned());
         result(bench.call_with(&alice, "count", "{}", passage).await);
     }
-    let levels: Vec<String> =
-        fake.of_method("logging/setLevel").iter().map(|seen| seen.body["params"]["level"].to_string()).collect();
+    let levels: Vec<String> = fake
+        .of_method("logging/setLevel")
+        .iter()
+        .map(|seen| seen.body["params"]["level"].to_string())
+        .collect();
     assert_eq!(levels, ["\"info\"", "\"error\""]);
 }
 
@@ -451,11 +566,20 @@ async fn a_changed_entry_lets_calls_finish_and_an_unchanged_one_is_not_touched()
         let (bench, alice) = (Arc::clone(&bench), Arc::clone(&alice));
         tokio::spawn(async move { bench.call(&alice, "slow", "{}").await })
     };
-    let sent = fake.saw("the slow call", |seen| seen.body["params"]["name"] == "slow").await;
-    let changed = countersign_core::server::ServerEntry { digest: Digest::of(b"2"), ..(*bench.entry).clone() };
+    let sent = fake
+        .saw("the slow call", |seen| seen.body["params"]["name"] == "slow")
+        .await;
+    let changed = countersign_core::server::ServerEntry {
+        digest: Digest::of(b"2"),
+        ..(*bench.entry).clone()
+    };
     bench.upstreams.apply(&[Arc::new(changed)]);
     result(bench.call(&alice, "count", "{}").await);
-    assert_eq!(fake.of_method("initialize").len(), 2, "the new entry has a session of its own");
+    assert_eq!(
+        fake.of_method("initialize").len(),
+        2,
+        "the new entry has a session of its own"
+    );
     finish.try_send(done(&sent)).unwrap();
     result(slow.await.unwrap());
     let deleted = fake.saw("the old session's end", |seen| seen.verb == "DELETE").await;
@@ -470,7 +594,10 @@ async fn stop_ends_the_session_and_start_lifts_it() {
     result(bench.call(&alice, "count", "{}").await);
     bench.upstreams.stop(&bench.entry.name).await.unwrap();
     assert!(fake.seen().iter().any(|seen| seen.verb == "DELETE"));
-    assert_eq!(not_sent(bench.call(&alice, "count", "{}").await), "server fake is unavailable: it was stopped");
+    assert_eq!(
+        not_sent(bench.call(&alice, "count", "{}").await),
+        "server fake is unavailable: it was stopped"
+    );
     assert!(bench.upstreams.status(&bench.entry.name).unwrap().stopped);
     bench.upstreams.start(&bench.entry.name).unwrap();
     result(bench.call(&alice, "count", "{}").await);
@@ -480,8 +607,15 @@ async fn stop_ends_the_session_and_start_lifts_it() {
 async fn a_servers_request_is_refused_when_the_callers_client_cannot_answer_it() {
     let fake = legacy(|seen| {
         is_call(seen).then(|| {
-            let ask = |id: &str, method: &str| event(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"mode": "url"}}));
-            pieces(&[ask("p", "ping"), ask("u", "elicitation/create"), ask("r", "roots/list"), done(seen)])
+            let ask = |id: &str, method: &str| {
+                event(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"mode": "url"}}))
+            };
+            pieces(&[
+                ask("p", "ping"),
+                ask("u", "elicitation/create"),
+                ask("r", "roots/list"),
+                done(seen),
+            ])
         })
     })
     .await;
@@ -500,11 +634,15 @@ async fn oldest(endpoint: &'static str) -> crate::support::Fake {
         let mut sender = sender.lock().unwrap();
         if seen.verb == "GET" {
             let (events, stream) = mpsc::channel(16);
-            events.try_send(format!("event: endpoint\ndata: {endpoint}\n\n")).unwrap();
+            events
+                .try_send(format!("event: endpoint\ndata: {endpoint}\n\n"))
+                .unwrap();
             *sender = Some(events);
             return Say::Stream(stream);
         }
-        let Some(events) = sender.as_ref() else { return status(405) };
+        let Some(events) = sender.as_ref() else {
+            return status(405);
+        };
         let result = match seen.method() {
             "initialize" => json!({"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}}),
             "tools/list" => json!({"tools": [{"name": "count", "inputSchema": {"type": "object"}}]}),
@@ -540,6 +678,13 @@ async fn an_endpoint_of_another_origin_is_refused() {
         url: countersign_core::secret::Secret::plain(&fake.url),
         headers: std::collections::BTreeMap::new(),
     };
-    let why = Bench::new(entry(transport)).list(&principal("alice")).await.unwrap_err().to_string();
-    assert_eq!(why, "server fake is unavailable: the endpoint that it names is not an address of its own");
+    let why = Bench::new(entry(transport))
+        .list(&principal("alice"))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        why,
+        "server fake is unavailable: the endpoint that it names is not an address of its own"
+    );
 }

@@ -38,14 +38,23 @@ async fn a_modern_server_is_listed_and_called_without_a_session() {
     let alice = principal("alice");
     let listing = bench.list(&alice).await.unwrap();
     assert_eq!(listing.protocol, "2026-07-28");
-    assert_eq!((listing.tools.len(), listing.resources.len(), listing.templates.len()), (1, 1, 1));
+    assert_eq!(
+        (listing.tools.len(), listing.resources.len(), listing.templates.len()),
+        (1, 1, 1)
+    );
 
     let (mut passage, _end) = passage();
     passage.abilities.raw = Some(RawValue::from_string(r#"{"elicitation":{"url":{}}}"#.to_owned()).unwrap());
     passage.log_level = Some("debug".to_owned());
     passage.extra = vec![
-        ("requestState".to_owned(), RawValue::from_string("\"opaque\"".to_owned()).unwrap()),
-        ("name".to_owned(), RawValue::from_string("\"another\"".to_owned()).unwrap()),
+        (
+            "requestState".to_owned(),
+            RawValue::from_string("\"opaque\"".to_owned()).unwrap(),
+        ),
+        (
+            "name".to_owned(),
+            RawValue::from_string("\"another\"".to_owned()).unwrap(),
+        ),
     ];
     result(bench.call_with(&alice, "count", r#"{"city":"Zürich"}"#, passage).await);
     let call = fake.saw("the call", |seen| seen.method() == "tools/call").await;
@@ -59,7 +68,10 @@ async fn a_modern_server_is_listed_and_called_without_a_session() {
     assert_eq!(params["requestState"], "opaque");
     let meta = &params["_meta"];
     assert_eq!(meta[format!("{META}protocolVersion")], "2026-07-28");
-    assert_eq!(meta[format!("{META}clientCapabilities")], json!({"elicitation": {"url": {}}}));
+    assert_eq!(
+        meta[format!("{META}clientCapabilities")],
+        json!({"elicitation": {"url": {}}})
+    );
     assert_eq!(meta[format!("{META}clientInfo")]["name"], "countersign");
     assert_eq!(meta[format!("{META}logLevel")], "debug");
     assert!(fake.of_method("initialize").is_empty());
@@ -70,7 +82,9 @@ async fn a_modern_server_is_listed_and_called_without_a_session() {
 async fn an_error_with_an_http_status_passes_as_it_is() {
     let fake = modern(|seen| (seen.method() == "tools/call").then(|| error(seen, 400, -32602))).await;
     let bench = Bench::new(entry(http(&fake.url)));
-    let Answer::Error(raw) = bench.call(&principal("alice"), "count", "{}").await else { panic!("no error") };
+    let Answer::Error(raw) = bench.call(&principal("alice"), "count", "{}").await else {
+        panic!("no error")
+    };
     assert_eq!(raw.get(), r#"{"code":-32602,"message":"no"}"#);
 }
 
@@ -78,9 +92,10 @@ async fn an_error_with_an_http_status_passes_as_it_is() {
 async fn a_cancelled_call_closes_its_stream_and_sends_nothing() {
     let (open, stream) = mpsc::channel::<String>(1);
     let stream = Mutex::new(Some(stream));
-    let fake =
-        modern(move |seen| (seen.method() == "tools/call").then(|| Say::Stream(stream.lock().unwrap().take().unwrap())))
-            .await;
+    let fake = modern(move |seen| {
+        (seen.method() == "tools/call").then(|| Say::Stream(stream.lock().unwrap().take().unwrap()))
+    })
+    .await;
     let bench = Arc::new(Bench::new(entry(http(&fake.url))));
     let (passage, end) = passage();
     let call = {
@@ -102,13 +117,22 @@ async fn changes_come_through_one_listen_and_a_subscription_widens_it() {
         (seen.method() == "subscriptions/listen").then(|| {
             let (sender, stream) = mpsc::channel::<String>(8);
             let say = |method: &str, params: serde_json::Value| {
-                format!("data: {}\n\n", json!({"jsonrpc": "2.0", "method": method, "params": params}))
+                format!(
+                    "data: {}\n\n",
+                    json!({"jsonrpc": "2.0", "method": method, "params": params})
+                )
             };
-            sender.try_send(say("notifications/subscriptions/acknowledged", json!({}))).unwrap();
+            sender
+                .try_send(say("notifications/subscriptions/acknowledged", json!({})))
+                .unwrap();
             if seen.body["params"]["notifications"]["resourceSubscriptions"].is_array() {
-                sender.try_send(say("notifications/resources/updated", json!({"uri": "a:b"}))).unwrap();
+                sender
+                    .try_send(say("notifications/resources/updated", json!({"uri": "a:b"})))
+                    .unwrap();
             } else {
-                sender.try_send(say("notifications/tools/list_changed", json!({}))).unwrap();
+                sender
+                    .try_send(say("notifications/tools/list_changed", json!({})))
+                    .unwrap();
             }
             kept.lock().unwrap().push(sender);
             Say::Stream(stream)
@@ -118,15 +142,26 @@ async fn changes_come_through_one_listen_and_a_subscription_widens_it() {
     let mut bench = Bench::new(entry(http(&fake.url)));
     let alice = principal("alice");
     bench.list(&alice).await.unwrap();
-    assert!(matches!(soon("a change", bench.events.recv()).await, Some(Event::ListChanged { .. })));
+    assert!(matches!(
+        soon("a change", bench.events.recv()).await,
+        Some(Event::ListChanged { .. })
+    ));
 
-    let recorded = bench.recorded_ask(&alice, "count", |_| Ask::Subscribe { uri: "a:b".to_owned() }).await;
+    let recorded = bench
+        .recorded_ask(&alice, "count", |_| Ask::Subscribe { uri: "a:b".to_owned() })
+        .await;
     let (passage, _end) = passage();
     let (answer, _receipt) = bench.upstreams.call(recorded, passage).await;
     assert_eq!(result(answer), json!({}));
-    assert!(matches!(soon("an update", bench.events.recv()).await, Some(Event::ResourceUpdated { .. })));
+    assert!(matches!(
+        soon("an update", bench.events.recv()).await,
+        Some(Event::ResourceUpdated { .. })
+    ));
     let listens = fake.of_method("subscriptions/listen");
-    assert_eq!(listens[0].body["params"]["notifications"], json!({"toolsListChanged": true}));
+    assert_eq!(
+        listens[0].body["params"]["notifications"],
+        json!({"toolsListChanged": true})
+    );
     assert_eq!(
         listens[1].body["params"]["notifications"],
         json!({"toolsListChanged": true, "resourceSubscriptions": ["a:b"]})
@@ -142,5 +177,8 @@ async fn a_server_that_speaks_only_unknown_versions_is_unavailable() {
     .await;
     let bench = Bench::new(entry(http(&fake.url)));
     let why = bench.list(&principal("alice")).await.unwrap_err().to_string();
-    assert_eq!(why, "server fake is unavailable: it refuses `server/discover`: no such version");
+    assert_eq!(
+        why,
+        "server fake is unavailable: it refuses `server/discover`: no such version"
+    );
 }

@@ -34,7 +34,10 @@ async fn a_child_that_dies_or_is_silent_when_probed_is_replaced_and_its_era_reme
         let timeout = if mode == "silent" { 12 } else { 30 };
         let bench = Bench::with(
             entry(child(mode)),
-            Settings { connect_timeout: Duration::from_secs(timeout), ..settings() },
+            Settings {
+                connect_timeout: Duration::from_secs(timeout),
+                ..settings()
+            },
         );
         for who in ["alice", "bob"] {
             let seen = result(bench.call(&principal(who), "look_seen", "{}").await);
@@ -49,7 +52,10 @@ async fn b052_ten_first_calls_start_one_child() {
     let bench = bench("legacy");
     let alice = principal("alice");
     let answers = join_all((0..10).map(|_| bench.call(&alice, "look_seen", "{}"))).await;
-    let mut pids: Vec<_> = answers.into_iter().map(|answer| result(answer)["pid"].as_i64()).collect();
+    let mut pids: Vec<_> = answers
+        .into_iter()
+        .map(|answer| result(answer)["pid"].as_i64())
+        .collect();
     pids.dedup();
     assert_eq!(pids.len(), 1);
 }
@@ -61,8 +67,14 @@ async fn i10_a_child_gets_a_clean_environment() {
     let env = seen["env"].as_object().unwrap();
     assert_eq!(env["API_KEY"], "sesame-12345");
     // Launchers of Python set variables by themselves, so only ours are looked for.
-    let foreign: Vec<&String> = env.keys().filter(|name| name.starts_with("CARGO") || name.starts_with("RUST")).collect();
-    assert!(std::env::vars().any(|(name, _)| name.starts_with("CARGO")), "nothing to leak");
+    let foreign: Vec<&String> = env
+        .keys()
+        .filter(|name| name.starts_with("CARGO") || name.starts_with("RUST"))
+        .collect();
+    assert!(
+        std::env::vars().any(|(name, _)| name.starts_with("CARGO")),
+        "nothing to leak"
+    );
     assert!(foreign.is_empty(), "{foreign:?}");
 }
 
@@ -75,7 +87,9 @@ async fn b049_a_killed_child_loses_its_calls_at_once_and_is_started_again() {
     for answer in soon("both calls' end", calls).await {
         assert_eq!(lost(answer), "its process ended (exit status: 7)");
     }
-    let Some(Event::Down { reason, .. }) = soon("the event", bench.events.recv()).await else { panic!("no event") };
+    let Some(Event::Down { reason, .. }) = soon("the event", bench.events.recv()).await else {
+        panic!("no event")
+    };
     assert_eq!(reason, "its process ended (exit status: 7)");
     let second = soon("the restart", async {
         loop {
@@ -88,7 +102,10 @@ async fn b049_a_killed_child_loses_its_calls_at_once_and_is_started_again() {
     })
     .await;
     assert_ne!(first, second);
-    assert!(matches!(soon("a change", bench.events.recv()).await, Some(Event::ListChanged { .. })));
+    assert!(matches!(
+        soon("a change", bench.events.recv()).await,
+        Some(Event::ListChanged { .. })
+    ));
 }
 
 #[tokio::test]
@@ -100,7 +117,10 @@ async fn a_command_that_does_not_exist_is_named_and_given_up_after_five_tries() 
     let bench = Bench::new(entry(transport));
     let alice = principal("alice");
     let why = not_sent(bench.call(&alice, "echo", "{}").await);
-    assert!(why.starts_with("server fake is unavailable: `no-such-program` cannot be started: "), "{why}");
+    assert!(
+        why.starts_with("server fake is unavailable: `no-such-program` cannot be started: "),
+        "{why}"
+    );
     soon("the end of tries", async {
         while !not_sent(bench.call(&alice, "echo", "{}").await).contains("ended too often") {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -121,7 +141,10 @@ async fn b020_a_cancelled_call_is_taken_back_with_our_id() {
         let slow = bench.call_with(&alice, "slow", "{}", passage);
         let cancel = async {
             soon("the call", async {
-                while !result(bench.call(&alice, "look_seen", "{}").await).to_string().contains("\"slow\"") {}
+                while !result(bench.call(&alice, "look_seen", "{}").await)
+                    .to_string()
+                    .contains("\"slow\"")
+                {}
             })
             .await;
             end.cancel.cancel();
@@ -139,7 +162,10 @@ async fn b020_a_cancelled_call_is_taken_back_with_our_id() {
         .await;
         let seen = seen["seen"].as_array().unwrap();
         let sent = seen.iter().find(|message| message["params"]["name"] == "slow").unwrap();
-        let cancelled = seen.iter().find(|message| message["method"] == "notifications/cancelled").unwrap();
+        let cancelled = seen
+            .iter()
+            .find(|message| message["method"] == "notifications/cancelled")
+            .unwrap();
         assert_eq!(cancelled["params"]["requestId"], sent["id"]);
     }
 }
@@ -161,7 +187,10 @@ async fn an_answer_over_the_limit_is_lost_and_the_child_lives() {
     let alice = principal("alice");
     let before = result(bench.call(&alice, "look_seen", "{}").await)["pid"].clone();
     let reason = lost(bench.call(&alice, "large", "{}").await);
-    assert_eq!(reason, "a message of it is larger than 1048576 bytes (limits.response_bytes)");
+    assert_eq!(
+        reason,
+        "a message of it is larger than 1048576 bytes (limits.response_bytes)"
+    );
     assert_eq!(result(bench.call(&alice, "look_seen", "{}").await)["pid"], before);
 }
 
@@ -172,9 +201,15 @@ async fn a_request_of_the_child_reaches_the_only_caller_and_is_refused_with_two(
     let (passage_one, mut end) = passage();
     let call = bench.call_with(&alice, "ask", "{}", passage_one);
     let answer = async {
-        let Some(ToCaller::Request { method, reply, .. }) = end.inbox.recv().await else { panic!("no request") };
+        let Some(ToCaller::Request { method, reply, .. }) = end.inbox.recv().await else {
+            panic!("no request")
+        };
         assert_eq!(method, "sampling/createMessage");
-        reply.send(Reply::Result(RawValue::from_string("{\n\"role\":1}".to_owned()).unwrap())).unwrap();
+        reply
+            .send(Reply::Result(
+                RawValue::from_string("{\n\"role\":1}".to_owned()).unwrap(),
+            ))
+            .unwrap();
     };
     let (call, ()) = tokio::join!(call, answer);
     assert_eq!(result(call)["answered"], json!({"role": 1}));
@@ -184,7 +219,10 @@ async fn a_request_of_the_child_reaches_the_only_caller_and_is_refused_with_two(
         tokio::spawn(async move { bench.call(&alice, "slow", "{}").await })
     };
     soon("the slow call", async {
-        while !result(bench.call(&alice, "look_seen", "{}").await).to_string().contains("\"slow\"") {}
+        while !result(bench.call(&alice, "look_seen", "{}").await)
+            .to_string()
+            .contains("\"slow\"")
+        {}
     })
     .await;
     let refused = result(bench.call(&alice, "ask", "{}").await);

@@ -69,7 +69,10 @@ pub(crate) fn entry(transport: Transport) -> ServerEntry {
 }
 
 pub(crate) fn http(url: &str) -> Transport {
-    Transport::Http { url: Secret::plain(url), headers: BTreeMap::new() }
+    Transport::Http {
+        url: Secret::plain(url),
+        headers: BTreeMap::new(),
+    }
 }
 
 /// The scripted child; `mode` says how it behaves.
@@ -93,7 +96,11 @@ pub(crate) fn passage() -> (Passage, CallerEnd) {
     let (to_caller, inbox) = mpsc::channel(64);
     let cancel = CancellationToken::new();
     let passage = Passage {
-        abilities: Abilities { sampling: true, elicit_form: true, ..Abilities::default() },
+        abilities: Abilities {
+            sampling: true,
+            elicit_form: true,
+            ..Abilities::default()
+        },
         progress_token: None,
         log_level: None,
         meta: Vec::new(),
@@ -113,20 +120,38 @@ impl Bench {
         let (upstreams, events) = Upstreams::new(settings);
         let entry = Arc::new(entry);
         upstreams.apply(&[Arc::clone(&entry)]);
-        Self { upstreams, events, entry }
+        Self {
+            upstreams,
+            events,
+            entry,
+        }
     }
 
     /// A call that was judged, settled and recorded. Tools named `look…` change nothing.
     pub(crate) async fn recorded(&self, who: &Arc<Principal>, tool: &str, arguments: &str) -> Recorded {
-        self.recorded_ask(who, tool, |name| Ask::Tool { name, arguments: Exact::object(arguments).unwrap() }).await
+        self.recorded_ask(who, tool, |name| Ask::Tool {
+            name,
+            arguments: Exact::object(arguments).unwrap(),
+        })
+        .await
     }
 
-    pub(crate) async fn recorded_ask(&self, who: &Arc<Principal>, tool: &str, ask: impl FnOnce(String) -> Ask) -> Recorded {
+    pub(crate) async fn recorded_ask(
+        &self,
+        who: &Arc<Principal>,
+        tool: &str,
+        ask: impl FnOnce(String) -> Ask,
+    ) -> Recorded {
         let reads = tool.starts_with("look");
         let definition = format!(
             r#"{{"name":"{tool}","inputSchema":{{"type":"object","properties":{{"city":{{"type":"string","x-mcp-header":"City"}}}}}},"annotations":{{"readOnlyHint":{reads}}}}}"#
         );
-        let capabilities = Capabilities { tools: true, resources: true, subscribe: true, ..Capabilities::default() };
+        let capabilities = Capabilities {
+            tools: true,
+            resources: true,
+            subscribe: true,
+            ..Capabilities::default()
+        };
         let listing = Listing {
             protocol: "2025-11-25".to_owned(),
             capabilities,
@@ -135,20 +160,33 @@ impl Bench {
         };
         let catalogue = Arc::new(Catalogue::build(Parts {
             version: 1,
-            naming: Naming { prefix: "x".to_owned(), max_length: 64 },
+            naming: Naming {
+                prefix: "x".to_owned(),
+                max_length: 64,
+            },
             servers: vec![Server {
                 entry: Arc::clone(&self.entry),
                 listing: Arc::new(listing),
                 availability: Availability::Ready,
             }],
         }));
-        let name = catalogue.tools().iter().find(|it| it.definition.name.as_str() == tool).unwrap().name.to_string();
+        let name = catalogue
+            .tools()
+            .iter()
+            .find(|it| it.definition.name.as_str() == tool)
+            .unwrap()
+            .name
+            .to_string();
         let rules = Arc::new(Rules {
             rights: Rights::Open { because: "test" },
             pins: Pins::Off { because: "test" },
             gate: WriteGate::Off { because: "test" },
         });
-        let world = World { catalogue, rules, now: Millis(0) };
+        let world = World {
+            catalogue,
+            rules,
+            now: Millis(0),
+        };
         let caller = Caller {
             principal: Arc::clone(who),
             endpoint: Endpoint::Main,
@@ -159,7 +197,13 @@ impl Bench {
         Ledger::memory().begin(permit, Millis(0)).await.unwrap()
     }
 
-    pub(crate) async fn call_with(&self, who: &Arc<Principal>, tool: &str, arguments: &str, passage: Passage) -> Answer {
+    pub(crate) async fn call_with(
+        &self,
+        who: &Arc<Principal>,
+        tool: &str,
+        arguments: &str,
+        passage: Passage,
+    ) -> Answer {
         let recorded = self.recorded(who, tool, arguments).await;
         let (answer, receipt) = self.upstreams.call(recorded, passage).await;
         let fate = countersign_core::outcome::Fate::Done;
@@ -203,7 +247,9 @@ pub(crate) fn not_sent(answer: Answer) -> String {
 
 /// Waits for what must come; a test that waits in vain fails instead of hanging.
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(30), future).await.unwrap_or_else(|_| panic!("never happened: {what}"))
+    tokio::time::timeout(Duration::from_secs(30), future)
+        .await
+        .unwrap_or_else(|_| panic!("never happened: {what}"))
 }
 
 /// One request that the scripted HTTP server got.
@@ -241,11 +287,18 @@ pub(crate) enum Say {
 }
 
 pub(crate) fn ok(seen: &Seen, result: &str) -> Say {
-    Say::Json(200, None, format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, seen.id()))
+    Say::Json(
+        200,
+        None,
+        format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, seen.id()),
+    )
 }
 
 pub(crate) fn error(seen: &Seen, status: u16, code: i64) -> Say {
-    let body = format!(r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":{code},"message":"no"}}}}"#, seen.id());
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":{code},"message":"no"}}}}"#,
+        seen.id()
+    );
     Say::Json(status, None, body)
 }
 
@@ -288,7 +341,10 @@ impl Fake {
                     serve(request, Arc::clone(&script), Arc::clone(&kept), Arc::clone(&counter))
                 });
                 tokio::spawn(async move {
-                    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), service).await.ok();
+                    hyper::server::conn::http1::Builder::new()
+                        .serve_connection(TokioIo::new(socket), service)
+                        .await
+                        .ok();
                 });
             }
         });
@@ -338,7 +394,9 @@ async fn serve(
         Say::Nothing => std::future::pending().await,
         Say::Break => return Err(std::io::Error::other("broken on purpose")),
         Say::Json(status, session, text) => {
-            let mut answer = Response::builder().status(status).header("content-type", "application/json");
+            let mut answer = Response::builder()
+                .status(status)
+                .header("content-type", "application/json");
             if let Some(session) = session {
                 answer = answer.header("mcp-session-id", session);
             }
@@ -351,7 +409,9 @@ async fn serve(
                 Some((Ok::<_, std::io::Error>(Frame::data(Bytes::from(piece))), receiver))
             });
             let frames: Pin<Box<dyn stream::Stream<Item = _> + Send + Sync>> = Box::pin(frames);
-            Response::builder().header("content-type", "text/event-stream").body(BodyExt::boxed(StreamBody::new(frames)))
+            Response::builder()
+                .header("content-type", "text/event-stream")
+                .body(BodyExt::boxed(StreamBody::new(frames)))
         }
     };
     answer.map_err(std::io::Error::other)

@@ -17,7 +17,10 @@ fn turned(cursors: &[Option<&str>]) -> Vec<Result<Option<String>, String>> {
 fn b031_a_repeated_cursor_ends_the_list() {
     assert_eq!(
         turned(&[Some("x"), Some("x")]),
-        [Ok(Some("x".to_owned())), Err("the list stops at page 2: its cursor repeats".to_owned())]
+        [
+            Ok(Some("x".to_owned())),
+            Err("the list stops at page 2: its cursor repeats".to_owned())
+        ]
     );
 }
 
@@ -45,5 +48,8 @@ fn a_list_larger_than_the_limit_stops() {
 #[test]
 fn a_page_without_its_list_is_an_error() {
     assert_eq!(Page::read("{}", "tools").unwrap_err(), "its list has no `tools`");
-    assert_eq!(Page::read(r#"{"tools":{}}"#, "tools").unwrap_err(), "its list has `tools` that is no array");
+    assert_eq!(
+        Page::read(r#"{"tools":{}}"#, "tools").unwrap_err(),
+        "its list has `tools` that is no array"
+    );
 }

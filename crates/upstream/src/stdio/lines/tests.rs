@@ -33,18 +33,30 @@ fn text(line: &str) -> Line {
 
 #[tokio::test]
 async fn b023_a_character_split_over_two_reads_is_one_character() {
-    assert_eq!(lines(&[b"{\"a\":\"\xc3", b"\xa4\"}\n"], 100).await, [text("{\"a\":\"ä\"}")]);
+    assert_eq!(
+        lines(&[b"{\"a\":\"\xc3", b"\xa4\"}\n"], 100).await,
+        [text("{\"a\":\"ä\"}")]
+    );
 }
 
 #[tokio::test]
 async fn lines_end_with_lf_or_crlf_or_the_stream() {
-    assert_eq!(lines(&[b"a\r\nb\n\nc"], 100).await, [text("a"), text("b"), text(""), text("c")]);
-    assert_eq!(lines(&[b"a", b"b", b"\nc\nd", b"\n"], 100).await, [text("ab"), text("c"), text("d")]);
+    assert_eq!(
+        lines(&[b"a\r\nb\n\nc"], 100).await,
+        [text("a"), text("b"), text(""), text("c")]
+    );
+    assert_eq!(
+        lines(&[b"a", b"b", b"\nc\nd", b"\n"], 100).await,
+        [text("ab"), text("c"), text("d")]
+    );
 }
 
 #[tokio::test]
 async fn b053_a_line_over_the_limit_is_dropped_and_the_next_one_is_read() {
-    assert_eq!(lines(&[b"12345", b"67890", b"1\nok\n"], 8).await, [Line::TooLarge, text("ok")]);
+    assert_eq!(
+        lines(&[b"12345", b"67890", b"1\nok\n"], 8).await,
+        [Line::TooLarge, text("ok")]
+    );
     assert_eq!(lines(&[b"123456789\nok\n"], 8).await, [Line::TooLarge, text("ok")]);
     assert_eq!(lines(&[b"12345678\nok\n"], 8).await, [text("12345678"), text("ok")]);
     assert_eq!(lines(&[b"12345678901"], 8).await, [Line::TooLarge]);

@@ -13,21 +13,35 @@ fn cut(masks: &Masks, pieces: &[&str]) -> Vec<String> {
 #[test]
 fn i10_a_secret_is_masked_whole_by_part_and_over_pieces() {
     let masks = Masks::of(vec!["Bearer tok-12345678"]);
-    assert_eq!(cut(&masks, &["Authorization: Bearer tok-12345678\n"]), ["Authorization: [secret]"]);
-    assert_eq!(cut(&masks, &["token=tok-1234", "5678 used\r\n"]), ["token=[secret] used"]);
+    assert_eq!(
+        cut(&masks, &["Authorization: Bearer tok-12345678\n"]),
+        ["Authorization: [secret]"]
+    );
+    assert_eq!(
+        cut(&masks, &["token=tok-1234", "5678 used\r\n"]),
+        ["token=[secret] used"]
+    );
 }
 
 #[test]
 fn i10_a_secret_of_several_lines_is_masked_line_by_line() {
     let masks = Masks::of(vec!["-----BEGIN-----\nshort\n-----END-----"]);
-    assert_eq!(cut(&masks, &["key:\n-----BEGIN-----\nshort\n"]), ["key:", "[secret]", "[secret]"]);
+    assert_eq!(
+        cut(&masks, &["key:\n-----BEGIN-----\nshort\n"]),
+        ["key:", "[secret]", "[secret]"]
+    );
 }
 
 #[test]
 fn i10_b048_a_flood_without_line_feeds_is_cut_and_masked() {
     let masks = Masks::of(vec!["swordfish"]);
     let flood = "x".repeat(997) + "swordfish";
-    let pieces: Vec<String> = flood.repeat(50).as_bytes().chunks(613).map(|c| String::from_utf8(c.to_vec()).unwrap()).collect();
+    let pieces: Vec<String> = flood
+        .repeat(50)
+        .as_bytes()
+        .chunks(613)
+        .map(|c| String::from_utf8(c.to_vec()).unwrap())
+        .collect();
     let lines = cut(&masks, &pieces.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(lines.iter().all(|line| line.len() <= LINE));
     let all = lines.concat();
