@@ -94,7 +94,7 @@ fn b041_null_arguments() {
 }
 
 #[test]
-fn b064_the_inner_arguments_are_exactly_those_of_a_direct_call() {
+fn i4_the_inner_arguments_are_exactly_those_of_a_direct_call() {
     let inner = r#"{"b":[1.0,1,9007199254740993,1e400,-0],"a":"\u0000é"}"#;
     let outer = Exact::object(&format!(r#"{{"arguments":{inner},"name":"t"}}"#)).unwrap();
     let (name, arguments) = named_call(MetaTool::CallTool, &outer).unwrap();
