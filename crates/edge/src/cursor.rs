@@ -40,8 +40,8 @@ pub(crate) fn encode(list: List, version: u64, page: usize) -> String {
 pub(crate) fn decode(list: List, version: u64, cursor: &str) -> Result<usize, Error> {
     let rest = cursor.strip_prefix(list.letter()).ok_or(Error::Unknown)?;
     let (made_for, page) = rest.split_once('-').ok_or(Error::Unknown)?;
-    let made_for = u64::from_str_radix(made_for, 16).map_err(|_| Error::Unknown)?;
-    let page = usize::from_str_radix(page, 16).map_err(|_| Error::Unknown)?;
+    let made_for = u64::from_str_radix(made_for, 16).ok().ok_or(Error::Unknown)?;
+    let page = usize::from_str_radix(page, 16).ok().ok_or(Error::Unknown)?;
     // Only the one way in which the gateway writes a cursor is a cursor.
     if encode(list, made_for, page) != cursor {
         return Err(Error::Unknown);

@@ -1,6 +1,7 @@
 //! The HTTP listeners: connections taken in, served and ended.
 
 mod body;
+mod drive;
 mod headers;
 mod post;
 mod reply;
@@ -13,6 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use countersign_engine::Refused;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -22,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::guard::Own;
 use crate::notify;
+use crate::session::Session;
 use crate::shared::Shared;
 
 /// How long a client may take for the head of its next request. Idle connections end by it too, so it is
@@ -34,6 +37,9 @@ const GRACE: Duration = Duration::from_secs(10);
 /// How many bytes of a request's head are taken in.
 const HEAD_BYTES: usize = 96 * 1024;
 
+/// How many messages wait for a client that reads slowly.
+const MESSAGES: usize = 64;
+
 /// One connection, as its requests see it.
 #[derive(Debug)]
 struct Connection {
@@ -41,6 +47,35 @@ struct Connection {
     own: Own,
     routes: Routes,
     stop: CancellationToken,
+}
+
+impl Connection {
+    /// The session of that id, if it is this caller's at this endpoint; if not, the trail has it.
+    fn session(&self, id: &str, method: &str) -> Option<Arc<Session>> {
+        let caller = self.shared.caller();
+        let session = self.shared.sessions.find(id, &caller);
+        if session.is_none() {
+            self.shared.engine.note(Refused {
+                principal: caller.principal.key().to_string(),
+                kind: "session_refused",
+                method: method.to_owned(),
+                subject: "session".to_owned(),
+                reason: "no session of this principal at this endpoint has the id".to_owned(),
+            });
+        }
+        session
+    }
+
+    /// Puts the end of a session into the trail.
+    fn note_end(&self, session: &Session, method: &str, reason: &str) {
+        self.shared.engine.note(Refused {
+            principal: session.principal.to_string(),
+            kind: "session_ended",
+            method: method.to_owned(),
+            subject: "session".to_owned(),
+            reason: reason.to_owned(),
+        });
+    }
 }
 
 /// Which routes a listener has.

@@ -140,7 +140,7 @@ impl Metrics {
     /// A page can make a browser send thousands, so the trail has each of the first and then every hundredth.
     pub(crate) fn guard_refusal(&self) -> bool {
         let before = self.guard_refusals.inc();
-        before < 100 || before % 100 == 0
+        before < 100 || before.is_multiple_of(100)
     }
 
     /// The configuration on disk changed.

@@ -46,7 +46,7 @@ pub(super) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, Unre
         let mut first = Bytes::new();
         let mut rest: Option<BytesMut> = None;
         while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
+            let Ok(data) = frame.ok().ok_or(Unread::Broken)?.into_data() else { continue };
             let length = rest.as_ref().map_or(first.len(), BytesMut::len);
             if length.saturating_add(data.len()) > limit {
                 drain(&mut body).await;

@@ -69,7 +69,7 @@ fn one<'r>(headers: &'r HeaderMap, name: &HeaderName) -> Result<Option<&'r str>,
     if values.next().is_some() {
         return Err(format!("header `{name}` is there more than once"));
     }
-    first.to_str().map(Some).map_err(|_| format!("header `{name}` is not visible ASCII"))
+    first.to_str().map(Some).map_err(|error| format!("header `{name}`: {error}"))
 }
 
 /// Which limit the headers break.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use countersign_engine::Refused;
 use countersign_wire::rpc::{self, Body as Parsed, Fault, Message};
 use countersign_wire::version::{Era, Version};
 use countersign_wire::{codes, headers as wire_headers, meta};
@@ -14,19 +13,17 @@ use tokio::sync::mpsc;
 
 use super::body::{self, Body, Unread};
 use super::headers::{self, Accepts, Read};
-use super::{Connection, reply};
+use super::{Connection, MESSAGES, drive, reply};
 use crate::answer::Answer;
 use crate::dispatch::{self, Asking, Reply, Request, shown};
 use crate::method::Method;
-use crate::running::{Finished, Road, Running, Step};
+use crate::running::Finished;
 use crate::session::Session;
 use crate::sessions::{self, Limits};
 use crate::settings::InForce;
 use crate::speaker::{Speaker, Stateless};
 use crate::surfaces::Surfaces;
 
-/// How many messages wait for a client that reads slowly.
-const MESSAGES: usize = 64;
 /// How many messages one batch may hold.
 const BATCH: usize = 100;
 
@@ -144,7 +141,7 @@ impl<'r> Post<'r> {
         let asking = self.asking(speaker);
         match dispatch::answer(&asking, request, headers).await {
             Reply::Now(answer) => reply::answer(answer, self.accepts),
-            Reply::Running(running) => self.drive(*running).await,
+            Reply::Running(running) => drive::answer(*running, self.accepts).await,
             Reply::Listen(listen) => {
                 if !self.accepts.events {
                     let message = "`subscriptions/listen` is answered as `text/event-stream` only";
@@ -168,25 +165,6 @@ impl<'r> Post<'r> {
         }
     }
 
-    /// Waits for the answer. It is plain JSON, unless something must be said before it.
-    async fn drive(&self, mut running: Running) -> Response<Body> {
-        let road = if self.accepts.events { Road::Open } else { Road::Closed };
-        loop {
-            match running.next().await {
-                Step::Done(Some(answer)) => return reply::answer(answer, self.accepts),
-                Step::Done(None) => return taken_back(),
-                Step::Message(message) => {
-                    if let Some(first) = running.render(message, road) {
-                        let (sender, messages) = mpsc::channel(MESSAGES);
-                        // The task ends with the call, and every call has a timeout.
-                        drop(tokio::spawn(stream(running, sender, first)));
-                        return reply::events(messages);
-                    }
-                }
-            }
-        }
-    }
-
     /// The session that the request names, if it is this caller's.
     fn session(&self, id: Option<&str>) -> Result<Arc<Session>, Refusal> {
         let refuse = |status: StatusCode, message: &str| Box::new(reply::fault(status, id, message));
@@ -201,18 +179,8 @@ impl<'r> Post<'r> {
             let message = "header `mcp-session-id` is missing: send `initialize` first, or the metadata of 2026-07-28";
             return Err(refuse(StatusCode::BAD_REQUEST, message));
         };
-        let shared = &self.connection.shared;
-        let caller = shared.caller();
-        shared.sessions.find(named, &caller).ok_or_else(|| {
-            shared.engine.note(Refused {
-                principal: caller.principal.key().to_string(),
-                kind: "session_refused",
-                method: "POST".to_owned(),
-                subject: "session".to_owned(),
-                reason: "no session of this principal at this endpoint has the id".to_owned(),
-            });
-            refuse(StatusCode::NOT_FOUND, "session not found: send `initialize` again")
-        })
+        let session = self.connection.session(named, "POST");
+        session.ok_or_else(|| refuse(StatusCode::NOT_FOUND, "session not found: send `initialize` again"))
     }
 
     fn initialize(&self, request: &Request<'_>) -> Response<Body> {
@@ -237,13 +205,7 @@ impl<'r> Post<'r> {
         };
         for old in evicted {
             shared.end_session(&old, &caller);
-            shared.engine.note(Refused {
-                principal: old.principal.to_string(),
-                kind: "session_ended",
-                method: "initialize".to_owned(),
-                subject: "session".to_owned(),
-                reason: "least recently used, and a new session needed its place".to_owned(),
-            });
+            self.connection.note_end(&old, "initialize", "least recently used, and a new session needed its place");
         }
         let mut response = reply::answer(Answer::result(request.id, &opening.result), self.accepts);
         if let Ok(id) = HeaderValue::from_str(&session.id) {
@@ -315,7 +277,7 @@ impl<'r> Post<'r> {
                 };
                 match dispatch::answer(asking, &request, None).await {
                     Reply::Now(answer) => Some(answer),
-                    Reply::Running(running) => last(*running).await,
+                    Reply::Running(running) => drive::last(*running).await,
                     Reply::Listen(_) => None,
                 }
             }
@@ -326,58 +288,6 @@ impl<'r> Post<'r> {
             Message::Response { id, outcome } => {
                 session.reply(id.get(), outcome);
                 None
-            }
-        }
-    }
-}
-
-/// A call that its caller took back is answered with nothing.
-fn taken_back() -> Response<Body> {
-    let (_, messages) = mpsc::channel(1);
-    reply::events(messages)
-}
-
-/// The answer alone.
-async fn last(mut running: Running) -> Finished {
-    loop {
-        match running.next().await {
-            Step::Done(finished) => return finished,
-            Step::Message(message) => {
-                running.render(message, Road::Closed);
-            }
-        }
-    }
-}
-
-/// Sends what an upstream says, then the answer. A client that reads slowly loses messages, never the
-/// answer, and never holds up the call.
-async fn stream(mut running: Running, out: mpsc::Sender<String>, first: String) {
-    // The channel is fresh, so that there is room.
-    out.try_send(first).ok();
-    let mut is_gone = false;
-    loop {
-        let step = tokio::select! {
-            step = running.next() => step,
-            () = out.closed(), if !is_gone => {
-                is_gone = true;
-                running.abandon();
-                continue;
-            }
-        };
-        match step {
-            Step::Message(message) => {
-                let room = out.try_reserve().ok();
-                let road = if room.is_some() { Road::Open } else { Road::Closed };
-                if let (Some(text), Some(room)) = (running.render(message, road), room) {
-                    room.send(text);
-                }
-            }
-            Step::Done(finished) => {
-                if let Some(answer) = finished {
-                    // A client that is gone loses the answer; what became of the call is recorded.
-                    out.send(answer.text).await.ok();
-                }
-                return;
             }
         }
     }

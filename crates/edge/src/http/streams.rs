@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 
-use countersign_engine::Refused;
 use http::header::ACCEPT;
 use http::{HeaderMap, Response, StatusCode};
 use tokio::sync::mpsc;
 
 use super::body::Body;
 use super::headers::{Accepts, Read};
-use super::{Connection, reply};
-
-/// How many messages wait for a client that reads slowly.
-const MESSAGES: usize = 64;
+use super::{Connection, MESSAGES, reply};
 
 /// Where no session is named, no stream is offered; that is said before anyone is asked who they are,
 /// so that it never starts a sign-in.
@@ -24,9 +20,8 @@ pub(super) fn open(connection: &Connection, headers: &HeaderMap) -> Response<Bod
     let Ok(read) = Read::of(headers) else {
         return reply::not_allowed(WITHOUT_STREAM);
     };
-    let caller = connection.shared.caller();
     let session = read.session.filter(|_| wants_events && !read.is_modern());
-    let Some(session) = session.and_then(|id| connection.shared.sessions.find(id, &caller)) else {
+    let Some(session) = session.and_then(|id| connection.session(id, "GET")) else {
         return reply::not_allowed(WITHOUT_STREAM);
     };
     let (sender, messages) = mpsc::channel(MESSAGES);
@@ -48,18 +43,11 @@ pub(super) fn end_session(connection: &Arc<Connection>, headers: &HeaderMap) -> 
         return reply::error(StatusCode::BAD_REQUEST, "header `mcp-session-id` must name the session to end");
     };
     let shared = &connection.shared;
-    let caller = shared.caller();
-    let Some(session) = shared.sessions.find(id, &caller) else {
+    let Some(session) = connection.session(id, "DELETE") else {
         return reply::error(StatusCode::NOT_FOUND, "session not found");
     };
     shared.sessions.close(&session);
-    shared.end_session(&session, &caller);
-    shared.engine.note(Refused {
-        principal: session.principal.to_string(),
-        kind: "session_ended",
-        method: "DELETE".to_owned(),
-        subject: "session".to_owned(),
-        reason: "its client ended it".to_owned(),
-    });
+    shared.end_session(&session, &shared.caller());
+    connection.note_end(&session, "DELETE", "its client ended it");
     reply::no_content()
 }

@@ -1,0 +1,16 @@
+//! The edge over real sockets and pipes, in front of a real engine and a scripted upstream.
+
+#[cfg(test)]
+mod gateway;
+#[cfg(test)]
+mod guard;
+#[cfg(test)]
+mod legacy;
+#[cfg(test)]
+mod modern;
+#[cfg(test)]
+mod stdio;
+#[cfg(test)]
+mod streams;
+#[cfg(test)]
+mod upstream;
