@@ -43,7 +43,7 @@ for (const surface of ['meta', 'direct']) {
             await until('every server is listed', async () => {
               const names = await listed(client, surface);
               return EXPECTED.every((name) => names.includes(name));
-            });
+            }, 180_000);
           });
           after(() => client?.close());
 

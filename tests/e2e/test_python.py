@@ -53,6 +53,8 @@ class Place:
             "metrics": {"listen": "127.0.0.1:0"},
             "store": {"type": "memory"},
             "pins": {"mode": "off"},
+            # Interpreters start slowly on a machine that is busy with builds.
+            "limits": {"connect_timeout": "60s"},
             "surface": surface,
         }
         (self.config / "countersign.yaml").write_text(json.dumps(settings))
@@ -126,7 +128,7 @@ class SurfaceTest(unittest.TestCase):
                 return set(found)
 
     async def wait_for_servers(self, client, surface):
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while not EXPECTED <= (seen := await self.names(client, surface)):
             self.assertLess(time.monotonic(), end, f"not listed: {EXPECTED - seen}")
             await asyncio.sleep(0.1)

@@ -36,6 +36,8 @@ export function configuration(servers, settings = {}) {
     metrics: { listen: '127.0.0.1:0' },
     store: { type: 'memory' },
     pins: { mode: 'off' },
+    // Interpreters start slowly on a machine that is busy with builds.
+    limits: { connect_timeout: '60s' },
     ...settings,
   };
   writeFileSync(join(dir, 'countersign.yaml'), JSON.stringify(all, null, 2));
