@@ -187,7 +187,7 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Listens for SIGINT and SIGTERM from now on.
+    /// Listens for SIGINT, SIGTERM and the closing of the terminal from now on.
     pub(crate) fn on_signals() -> Result<Self, Failure> {
         let stop = Self {
             token: CancellationToken::new(),
@@ -219,6 +219,7 @@ impl Stop {
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    hangup: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
@@ -228,6 +229,7 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
         })
     }
 
@@ -235,6 +237,7 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
         }
     }
 }

@@ -66,6 +66,10 @@ fn quickstart_for_programs_prints_one_json_object() {
         running.url
     );
     assert_eq!(guide["servers"].as_array().map(Vec::len), Some(2));
+    assert!(
+        running.end("HUP").success(),
+        "closing the terminal is a stop like any other"
+    );
 }
 
 #[test]

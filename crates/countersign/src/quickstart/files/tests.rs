@@ -1,7 +1,7 @@
 //! Which files are made, kept and followed.
 use std::fs;
 
-use super::{catalogue_text, prepare};
+use super::{catalogue_text, free, prepare};
 
 #[test]
 fn edits_of_the_user_are_never_written_over() {
@@ -57,4 +57,18 @@ fn generated_folder_loads_without_a_warning() {
     .expect("loads");
     assert_eq!(config.servers.len(), 2);
     assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+}
+
+#[test]
+fn taken_port_gives_way_to_the_next_free_one_and_is_told() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("bound").port();
+    let mut notices = Vec::new();
+    let chosen = free(port, "MCP", &mut notices).expect("another port is free");
+    assert_ne!(chosen.port(), port);
+    assert_eq!(notices.len(), 1);
+    assert!(
+        notices[0].contains(&port.to_string()) && notices[0].contains(&chosen.port().to_string()),
+        "{notices:?}"
+    );
 }
