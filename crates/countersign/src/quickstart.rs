@@ -24,7 +24,12 @@ pub(crate) async fn run(flags: Quickstart, format: Format) -> Result<(), Failure
     let running = gateway.start(&stop.token)?;
     out::say(&format!("countersign: listening on {}", gateway.url()));
     tokio::select! {
-        guide = guide::Guide::of(&gateway, &running, notices) => out::emit(format, &guide.json(), || guide.text())?,
+        guide = guide::Guide::of(&gateway, &running, notices) => {
+            // Whoever does not read the guide to its end still wants the gateway, and its children want an end in order.
+            if let Err(failure) = out::emit(format, &guide.json(), || guide.text()) {
+                tracing::debug!(?failure, "the guide was not read");
+            }
+        }
         () = stop.token.cancelled() => {}
     }
     gateway.serve(running, stop).await

@@ -175,3 +175,32 @@ fn reader_that_went_away_is_no_error() {
     assert_code(&output, 0);
     assert_eq!(err(&output), "");
 }
+
+#[test]
+fn log_is_json_where_asked_and_a_wrong_filter_is_named() {
+    let folder = Folder::new("{\"mcpServers\": {}}");
+    let mut command = countersign(folder.home.path());
+    command
+        .args(["stdio", "--config", folder.path(), "--log-format", "json"])
+        .stdin(Stdio::null());
+    let output = command.output().expect("the binary runs");
+    assert_code(&output, 0);
+    let text = err(&output);
+    let events: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("one JSON object a line"))
+        .collect();
+    assert!(
+        events
+            .iter()
+            .any(|event| event["message"] == "configuration applied" && event["servers"] == 0),
+        "{text}"
+    );
+
+    let wrong = command
+        .env("RUST_LOG", "engine=loud")
+        .output()
+        .expect("the binary runs");
+    assert_code(&wrong, 2);
+    assert!(err(&wrong).contains("engine=loud"), "{}", err(&wrong));
+}
