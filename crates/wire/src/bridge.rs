@@ -21,7 +21,8 @@ pub enum Kind {
 /// own (`server_info`, raw JSON). A complete result of a cacheable kind gets `ttlMs` where it has none, and
 /// its `cacheScope` is `private` whatever the upstream says, since what a caller may read depends on who it
 /// is. For a legacy caller `resultType`, `ttlMs`, `cacheScope` and the reserved `_meta` key are removed, and
-/// a `structuredContent` that is not an object becomes text. All other bytes stay.
+/// a `structuredContent` of a modern server that is not an object becomes text. All other bytes stay; a
+/// legacy server's odd `structuredContent` too, since caller and server speak the same revision.
 #[must_use]
 pub fn result_for(caller: Version, kind: Kind, result: &str, server_info: &str) -> String {
     let Ok(object) = Object::parse_tolerant(result) else {
@@ -86,10 +87,12 @@ fn legacy_result(result: &str, object: &Object<'_>) -> String {
         (Some(_), None) => edits.push(Edit::Remove("_meta")),
         (None, _) => {}
     }
+    // Only results of 2026-07-28 bear a `resultType`.
+    let crosses = object.get("resultType").is_some();
     let odd = object
         .get("structuredContent")
         .map(|raw| raw.get())
-        .filter(|raw| !raw.starts_with('{'));
+        .filter(|raw| crosses && !raw.starts_with('{'));
     let as_text = odd.map(|raw| format!(r#"[{{"type":"text","text":{}}}]"#, quote(raw)));
     if let Some(text) = &as_text {
         edits.push(Edit::Remove("structuredContent"));

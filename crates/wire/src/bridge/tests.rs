@@ -83,20 +83,24 @@ fn legacy_callers_get_nothing_of_the_other_era() {
             r#"{"_meta":{"io.modelcontextprotocol/related-task":{}}}"#,
         ),
         (
-            r#"{"content":[{"type":"text","text":"x"}],"structuredContent":[1]}"#,
+            r#"{"resultType":"complete","content":[{"type":"text","text":"x"}],"structuredContent":[1]}"#,
             r#"{"content":[{"type":"text","text":"x"}]}"#,
         ),
         (
-            r#"{"content":[ ],"structuredContent":"é"}"#,
+            r#"{"resultType":"complete","content":[ ],"structuredContent":"é"}"#,
             r#"{"content":[{"type":"text","text":"\"é\""}]}"#,
         ),
         (
-            r#"{"structuredContent":null}"#,
+            r#"{"resultType":"complete","structuredContent":null}"#,
             r#"{"content":[{"type":"text","text":"null"}]}"#,
         ),
         (
             r#"{"content":[],"structuredContent":{"a":[]}}"#,
             r#"{"content":[],"structuredContent":{"a":[]}}"#,
+        ),
+        (
+            r#"{"content":[],"structuredContent":[1]}"#,
+            r#"{"content":[],"structuredContent":[1]}"#,
         ),
         (r#"{"a":1,"a":2}"#, r#"{"a":1,"a":2}"#),
     ] {
