@@ -65,10 +65,11 @@ async fn run(pool: &Pool, call: &ExactCall, passage: &Passage) -> Answer {
             }
             Failure::SessionLost => {
                 server.discard(&lease, "the server does not know the session any more");
+                // The server refused the request itself, so the call did not run; a mutating one is still
+                // the caller's to repeat, never ours (I5).
                 if !(reads && may_repeat) {
-                    return Answer::Lost {
-                        reason: "the server lost the session of the call".to_owned(),
-                    };
+                    let reason = "it had ended the session and did not take the call; call again".to_owned();
+                    return Answer::NotSent(server.unavailable(reason));
                 }
             }
             Failure::Lost(_) if reads && may_repeat && lease.is_http() && !lease.closed.is_cancelled() => {}

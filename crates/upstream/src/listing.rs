@@ -161,7 +161,7 @@ impl Source<'_> {
     }
 }
 
-/// Reads elements; of two with one name the first is kept.
+/// Reads elements; of two with one name the first is kept and the second is named.
 fn distinct<T>(
     elements: Elements,
     read: fn(&str) -> Result<T, Problem>,
@@ -171,15 +171,21 @@ fn distinct<T>(
     problems.extend(elements.problem);
     let mut seen = HashSet::new();
     let mut kept = Vec::with_capacity(elements.raw.len());
-    for raw in &elements.raw {
-        match read(raw) {
-            Ok(definition) if seen.insert(name(&definition)) => kept.push(definition),
-            Ok(_again) => {}
-            Err(problem) => {
-                if !problems.contains(&problem) {
-                    problems.push(problem);
-                }
+    for (place, raw) in elements.raw.iter().enumerate() {
+        let problem = match read(raw) {
+            Ok(definition) if seen.insert(name(&definition)) => {
+                kept.push(definition);
+                continue;
             }
+            Ok(again) => Problem {
+                name: name(&again),
+                what: "listed more than once; the first one is served".to_owned(),
+            },
+            Err(problem) => problem.at(place),
+        };
+        // A server that repeats a page repeats its problems.
+        if !problems.contains(&problem) {
+            problems.push(problem);
         }
     }
     kept

@@ -21,7 +21,6 @@ use crate::events::Events;
 use crate::flight::Lease;
 use crate::http::Client;
 use crate::stdio::Log;
-use crate::text::shown;
 use crate::{Error, Event, Settings, Status};
 
 type Connecting = Shared<Pin<Box<dyn Future<Output = Result<Arc<Connection>, String>> + Send>>>;
@@ -168,7 +167,8 @@ impl Server {
         if let Err(wait) = slot.backoff.check(Instant::now()) {
             let last = state.last_error.as_deref().unwrap_or("it ended");
             return Err(match wait {
-                Wait::For(rest) => format!("{last}; the next start is in {}", shown(rest)),
+                // The length of the wait is not said: the text is kept in the catalogue and grows stale.
+                Wait::For(_) => format!("{last}; it is started again, with growing pauses"),
                 Wait::Forever => {
                     format!(
                         "{last}; it ended too often right after its start and is not started again until its entry changes or core_server_start is called"

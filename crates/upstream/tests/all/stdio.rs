@@ -94,7 +94,7 @@ async fn b049_a_killed_child_loses_its_calls_at_once_and_is_started_again() {
     let second = soon("the restart", async {
         loop {
             match bench.call(&alice, "look_seen", "{}").await {
-                Answer::NotSent(error) => assert!(error.to_string().contains("the next start is in"), "{error}"),
+                Answer::NotSent(error) => assert!(error.to_string().contains("it is started again"), "{error}"),
                 answer => return result(answer)["pid"].clone(),
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
