@@ -14,7 +14,7 @@ const EXPECTED = [
   'x_everything_trigger-sampling-request',
   'x_everything_trigger-elicitation-request',
   'x_files_write_file',
-  'x_git_git_status',
+  'x_git_status',
   'x_time_convert_time',
   'x_fixture_test_simple_text',
 ];
@@ -61,7 +61,7 @@ for (const surface of ['meta', 'direct']) {
               const tools = await client.tools();
               const sum = tools.find((tool) => tool.name === 'x_everything_get-sum');
               assert.deepEqual(Object.keys(sum.inputSchema.properties), ['a', 'b']);
-              const status = tools.find((tool) => tool.name === 'x_git_git_status');
+              const status = tools.find((tool) => tool.name === 'x_git_status');
               assert.equal(status.annotations.readOnlyHint, true);
               const names = tools.map((tool) => tool.name);
               assert.deepEqual(names, [...new Set(names)]);
@@ -83,7 +83,7 @@ for (const surface of ['meta', 'direct']) {
           });
 
           test('asks a real repository and a real clock', async () => {
-            const status = await call('x_git_git_status', { repo_path: place.repository });
+            const status = await call('x_git_status', { repo_path: place.repository });
             assert.match(text(status), /new\.txt/);
             const time = await call('x_time_convert_time', { source_timezone: 'UTC', time: '12:00', target_timezone: 'Asia/Tokyo' });
             assert.match(text(time), /21:00/);
@@ -231,6 +231,9 @@ function metaTests(given) {
     assert.equal(write.effect, 'mutating');
     const read = (await client.call('describe_tool', { name: 'x_files_read_text_file' })).structuredContent;
     assert.equal(read.effect, 'read_only');
+    const untrusted = (await client.call('describe_tool', { name: 'x_git_status' })).structuredContent;
+    assert.equal(untrusted.effect, 'mutating', 'a hint that the operator does not trust makes nothing safe');
+    assert.equal(untrusted.annotations.readOnlyHint, true);
   });
 
   test('call_tool says which tool answered', async () => {

@@ -20,7 +20,7 @@ BINARY = str(BUILT / "countersign")
 PACKAGES = HERE / "node_modules/@modelcontextprotocol"
 NODE = str(HERE / "node_modules/node/bin/node")
 VENV = pathlib.Path(sys.executable).parent
-EXPECTED = {"x_everything_echo", "x_files_write_file", "x_git_git_status", "x_time_convert_time"}
+EXPECTED = {"x_everything_echo", "x_files_write_file", "x_git_status", "x_time_convert_time"}
 
 
 def text(result):
@@ -144,7 +144,7 @@ class SurfaceTest(unittest.TestCase):
         path = place.files / "written.txt"
         await self.call(client, surface, "x_files_write_file", {"path": str(path), "content": "by Python"})
         self.assertEqual(path.read_text(), "by Python")
-        status = await self.call(client, surface, "x_git_git_status", {"repo_path": str(place.repository)})
+        status = await self.call(client, surface, "x_git_status", {"repo_path": str(place.repository)})
         self.assertIn("new.txt", text(status))
         arguments = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
         self.assertIn("21:00", text(await self.call(client, surface, "x_time_convert_time", arguments)))

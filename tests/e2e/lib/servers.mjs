@@ -51,7 +51,8 @@ export function all() {
   const place = { files: files(), repository: repository() };
   const servers = {
     everything: everything(),
-    files: filesystem(place.files),
+    // Its hints are believed, those of the others are only shown.
+    files: { ...filesystem(place.files), trustAnnotations: true },
     git: gitServer(place.repository),
     time: timeServer(),
     fixture: fixtureServer(),
