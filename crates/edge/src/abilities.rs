@@ -10,7 +10,9 @@ pub(crate) fn of(capabilities: Option<&RawValue>) -> Abilities {
         return Abilities::default();
     };
     let members = Object::parse(raw.get()).unwrap_or_default();
-    let elicitation = members.get("elicitation").map(|raw| Object::parse(raw.get()).unwrap_or_default());
+    let elicitation = members
+        .get("elicitation")
+        .map(|raw| Object::parse(raw.get()).unwrap_or_default());
     let url = elicitation.as_ref().is_some_and(|modes| modes.get("url").is_some());
     Abilities {
         raw: Some(raw.to_owned()),
@@ -27,8 +29,14 @@ pub(crate) fn can_answer(abilities: &Abilities, method: &str, params: Option<&st
     match method {
         "sampling/createMessage" => abilities.sampling,
         "elicitation/create" => {
-            let mode = params.and_then(|params| Object::parse(params).ok()).and_then(|params| params.text("mode"));
-            if mode.as_deref() == Some("url") { abilities.elicit_url } else { abilities.elicit_form }
+            let mode = params
+                .and_then(|params| Object::parse(params).ok())
+                .and_then(|params| params.text("mode"));
+            if mode.as_deref() == Some("url") {
+                abilities.elicit_url
+            } else {
+                abilities.elicit_form
+            }
         }
         "roots/list" => abilities.roots,
         _ => false,
@@ -55,7 +63,11 @@ mod tests {
             let abilities = of(Some(&raw));
             assert_eq!((abilities.elicit_form, abilities.elicit_url), (form, url), "{text}");
             assert_eq!(can_answer(&abilities, "elicitation/create", Some("{}")), form, "{text}");
-            assert_eq!(can_answer(&abilities, "elicitation/create", Some(r#"{"mode":"url"}"#)), url, "{text}");
+            assert_eq!(
+                can_answer(&abilities, "elicitation/create", Some(r#"{"mode":"url"}"#)),
+                url,
+                "{text}"
+            );
         }
     }
 }

@@ -18,13 +18,19 @@ pub(crate) struct Answer {
 impl Answer {
     /// A result, given raw.
     pub(crate) fn result(id: &str, result: &str) -> Self {
-        Self { text: rpc::result(id, result), status: StatusCode::OK }
+        Self {
+            text: rpc::result(id, result),
+            status: StatusCode::OK,
+        }
     }
 
     /// A fault of the request with this id.
     pub(crate) fn fault(version: Version, id: &str, fault: Fault) -> Self {
         let status = status_of(version, fault.code);
-        Self { text: fault.of(id).render(), status }
+        Self {
+            text: fault.of(id).render(),
+            status,
+        }
     }
 
     /// An error object of an upstream, given raw.
@@ -33,13 +39,24 @@ impl Answer {
             Era::Legacy => 0,
             Era::Modern => code_of(error),
         };
-        Self { text: rpc::raw_error(id, error), status: status_of(version, code) }
+        Self {
+            text: rpc::raw_error(id, error),
+            status: status_of(version, code),
+        }
     }
 
     /// What is left to say when answering went wrong: this one request fails, and no other.
     pub(crate) fn broken(id: &str) -> Self {
-        let text = rpc::error(Some(id), codes::INTERNAL_ERROR, "the gateway failed to answer this request", None);
-        Self { text, status: StatusCode::INTERNAL_SERVER_ERROR }
+        let text = rpc::error(
+            Some(id),
+            codes::INTERNAL_ERROR,
+            "the gateway failed to answer this request",
+            None,
+        );
+        Self {
+            text,
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+        }
     }
 }
 
@@ -57,7 +74,10 @@ fn status_of(version: Version, code: i64) -> StatusCode {
 
 fn code_of(error: &str) -> i64 {
     let error = Object::parse(error).unwrap_or_default();
-    error.get("code").and_then(|code| code.get().parse().ok()).unwrap_or_default()
+    error
+        .get("code")
+        .and_then(|code| code.get().parse().ok())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -69,13 +89,29 @@ mod tests {
 
     #[test]
     fn status_follows_the_era() {
-        let cases = [(-32020, 400), (-32021, 400), (-32022, 400), (-32601, 404), (-32602, 200), (-32603, 200), (7, 200)];
+        let cases = [
+            (-32020, 400),
+            (-32021, 400),
+            (-32022, 400),
+            (-32601, 404),
+            (-32602, 200),
+            (-32603, 200),
+            (7, 200),
+        ];
         for (code, status) in cases {
             let modern = Answer::fault(Version::V2026_07_28, "1", Fault::new(code, "no"));
             assert_eq!(modern.status.as_u16(), status, "{code}");
             let raw = format!(r#"{{"message":"no","code":{code}}}"#);
-            assert_eq!(Answer::raw_error(Version::V2026_07_28, "1", &raw).status.as_u16(), status, "{code}");
-            assert_eq!(Answer::raw_error(Version::V2025_11_25, "1", &raw).status.as_u16(), 200, "{code}");
+            assert_eq!(
+                Answer::raw_error(Version::V2026_07_28, "1", &raw).status.as_u16(),
+                status,
+                "{code}"
+            );
+            assert_eq!(
+                Answer::raw_error(Version::V2025_11_25, "1", &raw).status.as_u16(),
+                200,
+                "{code}"
+            );
         }
     }
 }

@@ -23,7 +23,10 @@ impl Calls {
         let number = under_way.next;
         under_way.next += 1;
         under_way.calls.push((number, id.into(), cancel.clone()));
-        Ticket { calls: Arc::clone(self), number }
+        Ticket {
+            calls: Arc::clone(self),
+            number,
+        }
     }
 
     /// Takes back every call of that id.
@@ -44,7 +47,11 @@ impl Calls {
 
     /// Whether nothing is under way.
     pub(crate) fn is_idle(&self) -> bool {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner).calls.is_empty()
+        self.under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .calls
+            .is_empty()
     }
 }
 

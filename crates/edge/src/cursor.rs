@@ -46,7 +46,11 @@ pub(crate) fn decode(list: List, version: u64, cursor: &str) -> Result<usize, Er
     if encode(list, made_for, page) != cursor {
         return Err(Error::Unknown);
     }
-    if made_for == version { Ok(page) } else { Err(Error::Stale) }
+    if made_for == version {
+        Ok(page)
+    } else {
+        Err(Error::Stale)
+    }
 }
 
 #[cfg(test)]
@@ -63,7 +67,18 @@ mod tests {
 
     #[test]
     fn anything_else_is_no_cursor() {
-        for wrong in ["", "t", "t-", "1f-2", "t1f-+2", "t01f-2", "t1F-2", "t1f-2 ", "tffffffffffffffffff-1", "ü"] {
+        for wrong in [
+            "",
+            "t",
+            "t-",
+            "1f-2",
+            "t1f-+2",
+            "t01f-2",
+            "t1F-2",
+            "t1f-2 ",
+            "tffffffffffffffffff-1",
+            "ü",
+        ] {
             assert_eq!(decode(List::Tools, 31, wrong), Err(Error::Unknown), "{wrong}");
         }
     }

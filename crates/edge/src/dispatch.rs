@@ -23,8 +23,8 @@ use crate::answer::Answer;
 use crate::calls::Calls;
 use crate::levels::Level;
 use crate::listen::Listen;
-use crate::metrics::Verdict;
 use crate::method::Method;
+use crate::metrics::Verdict;
 use crate::running::Running;
 use crate::settings::InForce;
 use crate::shared::Shared;
@@ -69,7 +69,12 @@ impl<'a> Request<'a> {
                 .map_err(|error| Fault::new(codes::INVALID_PARAMS, format!("`params`: {error}")).of(id))?,
         };
         let meta = meta::of(&params).map_err(|fault| fault.of(id))?;
-        Ok(Self { id, method, params, meta })
+        Ok(Self {
+            id,
+            method,
+            params,
+            meta,
+        })
     }
 
     /// A member of `params` that must be a string.
@@ -98,8 +103,14 @@ pub(crate) async fn answer(asking: &Asking, request: &Request<'_>, headers: Opti
     let started = Instant::now();
     let version = asking.version();
     let Some(method) = Method::find(request.method, version.era()) else {
-        asking.shared.metrics.request("other", Verdict::Refused, started.elapsed());
-        let fault = Fault::new(codes::METHOD_NOT_FOUND, format!("method `{}` not found", shown(request.method)));
+        asking
+            .shared
+            .metrics
+            .request("other", Verdict::Refused, started.elapsed());
+        let fault = Fault::new(
+            codes::METHOD_NOT_FOUND,
+            format!("method `{}` not found", shown(request.method)),
+        );
         return Reply::Now(Answer::fault(version, request.id, fault));
     };
     let reply = match method {
@@ -122,11 +133,17 @@ pub(crate) async fn answer(asking: &Asking, request: &Request<'_>, headers: Opti
     match reply {
         Ok(Reply::Running(running)) => Reply::Running(running),
         Ok(reply @ (Reply::Now(_) | Reply::Listen(_))) => {
-            asking.shared.metrics.request(method.word(), Verdict::Done, started.elapsed());
+            asking
+                .shared
+                .metrics
+                .request(method.word(), Verdict::Done, started.elapsed());
             reply
         }
         Err(fault) => {
-            asking.shared.metrics.request(method.word(), Verdict::Refused, started.elapsed());
+            asking
+                .shared
+                .metrics
+                .request(method.word(), Verdict::Refused, started.elapsed());
             Reply::Now(Answer::fault(version, request.id, fault))
         }
     }
@@ -137,7 +154,9 @@ pub(crate) fn notice(calls: &Calls, method: &str, params: Option<&RawValue>) {
     if method != "notifications/cancelled" {
         return;
     }
-    let params = params.and_then(|params| Object::parse(params.get()).ok()).unwrap_or_default();
+    let params = params
+        .and_then(|params| Object::parse(params.get()).ok())
+        .unwrap_or_default();
     if let Some(id) = params.get("requestId") {
         calls.cancel(id.get());
     }
@@ -150,7 +169,11 @@ fn now(request: &Request<'_>, result: &str) -> Reply {
 fn set_level(asking: &Asking, request: &Request<'_>) -> Result<Reply, Fault> {
     let name = request.text("level")?;
     let level = Level::parse(&name).ok_or_else(|| {
-        invalid(format!("`params.level`: `{}` is none of {}", shown(&name), meta::LOG_LEVELS.join(", ")))
+        invalid(format!(
+            "`params.level`: `{}` is none of {}",
+            shown(&name),
+            meta::LOG_LEVELS.join(", ")
+        ))
     })?;
     match &asking.speaker {
         Speaker::Session(session) => session.set_level(level),

@@ -31,7 +31,9 @@ impl Edge {
     /// An edge that serves nothing yet.
     #[must_use]
     pub fn new(engine: Arc<Engine>, settings: Settings) -> Self {
-        Self { shared: Arc::new(Shared::new(engine, settings)) }
+        Self {
+            shared: Arc::new(Shared::new(engine, settings)),
+        }
     }
 
     /// Puts other settings in force, for the next request of every connection. Sessions stay open.

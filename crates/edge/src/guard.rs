@@ -23,7 +23,11 @@ impl Own {
         let ip = address.ip().to_canonical();
         let port = address.port();
         let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
-        let reached = if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
+        let reached = if ip.is_ipv6() {
+            format!("[{ip}]")
+        } else {
+            ip.to_string()
+        };
         // An address that was really reached is no name that somebody could bind anew.
         if !names.contains(&reached) {
             names.push(reached);
@@ -65,7 +69,10 @@ impl Allowed {
         let public: Option<Uri> = settings.public_url.as_deref().and_then(|url| url.parse().ok());
         let mut hosts: Vec<Host> = settings.allowed_hosts.iter().map(|host| allowed_host(host)).collect();
         let mut public_origin = None;
-        if let Some((scheme, authority)) = public.as_ref().and_then(|url| Some((url.scheme_str()?, url.authority()?))) {
+        if let Some((scheme, authority)) = public
+            .as_ref()
+            .and_then(|url| Some((url.scheme_str()?, url.authority()?)))
+        {
             public_origin = Some(format!("{scheme}://{authority}"));
             hosts.push(Host::Exact(authority.as_str().to_owned()));
             if authority.port().is_none() {
@@ -73,8 +80,15 @@ impl Allowed {
                 hosts.push(Host::Exact(format!("{authority}:{port}")));
             }
         }
-        let listed = settings.allowed_origins.iter().map(|origin| origin.trim_end_matches('/').to_owned());
-        Self { hosts, public_origin, listed_origins: listed.collect() }
+        let listed = settings
+            .allowed_origins
+            .iter()
+            .map(|origin| origin.trim_end_matches('/').to_owned());
+        Self {
+            hosts,
+            public_origin,
+            listed_origins: listed.collect(),
+        }
     }
 
     fn has_host(&self, host: &str) -> bool {
@@ -85,11 +99,16 @@ impl Allowed {
     }
 
     fn has_origin(&self, origin: &str) -> bool {
-        self.public_origin.as_ref().is_some_and(|public| public.eq_ignore_ascii_case(origin)) || self.lists(origin)
+        self.public_origin
+            .as_ref()
+            .is_some_and(|public| public.eq_ignore_ascii_case(origin))
+            || self.lists(origin)
     }
 
     fn lists(&self, origin: &str) -> bool {
-        self.listed_origins.iter().any(|listed| listed.eq_ignore_ascii_case(origin))
+        self.listed_origins
+            .iter()
+            .any(|listed| listed.eq_ignore_ascii_case(origin))
     }
 }
 
@@ -120,8 +139,15 @@ impl fmt::Display for Denied {
             Self::Missing(header) => write!(f, "header `{header}` is missing"),
             Self::Repeated(header) => write!(f, "header `{header}` is there more than once"),
             Self::Foreign(header, value) => {
-                let key = if *header == HOST { "allowed_hosts" } else { "allowed_origins" };
-                write!(f, "{header} `{value}` is not served here; list it in `{key}` if it should be")
+                let key = if *header == HOST {
+                    "allowed_hosts"
+                } else {
+                    "allowed_origins"
+                };
+                write!(
+                    f,
+                    "{header} `{value}` is not served here; list it in `{key}` if it should be"
+                )
             }
         }
     }
@@ -162,7 +188,11 @@ pub(crate) fn check<'r>(
 fn only<'r>(headers: &'r HeaderMap, name: &HeaderName) -> Result<Option<&'r HeaderValue>, Denied> {
     let mut values = headers.get_all(name).iter();
     let first = values.next();
-    if values.next().is_some() { Err(Denied::Repeated(name.clone())) } else { Ok(first) }
+    if values.next().is_some() {
+        Err(Denied::Repeated(name.clone()))
+    } else {
+        Ok(first)
+    }
 }
 
 /// A value that is no visible ASCII is no host and no origin: it equals nothing that is allowed.
@@ -176,7 +206,11 @@ fn shown(value: &str) -> String {
 }
 
 fn allowed_host(host: &str) -> Host {
-    if without_port(host).len() == host.len() { Host::AnyPort(host.to_owned()) } else { Host::Exact(host.to_owned()) }
+    if without_port(host).len() == host.len() {
+        Host::AnyPort(host.to_owned())
+    } else {
+        Host::Exact(host.to_owned())
+    }
 }
 
 fn without_port(host: &str) -> &str {

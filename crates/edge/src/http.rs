@@ -95,7 +95,12 @@ pub(crate) async fn serve(
     stop: CancellationToken,
 ) -> io::Result<()> {
     let open = Arc::clone(shared);
-    let pump = notify::pump(Arc::clone(shared), shared.engine.changes(), move || open.sessions.all(), stop.clone());
+    let pump = notify::pump(
+        Arc::clone(shared),
+        shared.engine.changes(),
+        move || open.sessions.all(),
+        stop.clone(),
+    );
     let pump = tokio::spawn(pump);
     let main = accept(shared, listener, Routes::Main, &stop);
     match metrics {
@@ -160,7 +165,12 @@ fn connection(
         tracing::debug!(%error, "TCP_NODELAY cannot be set");
     }
     let reached = stream.local_addr().unwrap_or(listener);
-    Connection { shared: Arc::clone(shared), own: Own::of(reached), routes, stop: stop.clone() }
+    Connection {
+        shared: Arc::clone(shared),
+        own: Own::of(reached),
+        routes,
+        stop: stop.clone(),
+    }
 }
 
 async fn serve_connection(connection: Arc<Connection>, stream: TcpStream) {

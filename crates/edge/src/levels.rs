@@ -21,7 +21,9 @@ impl Level {
     /// Whether a log message with these parameters is at least as severe. A level that nobody
     /// knows passes: dropping it would hide it from everyone.
     pub(crate) fn wants(self, params: &str) -> bool {
-        let level = Object::parse(params).ok().and_then(|params| params.text("level").and_then(|name| Self::parse(&name)));
+        let level = Object::parse(params)
+            .ok()
+            .and_then(|params| params.text("level").and_then(|name| Self::parse(&name)));
         level.is_none_or(|level| level >= self)
     }
 }

@@ -47,11 +47,16 @@ struct Filter {
 impl Listen {
     /// Reads what is to be listened to. Changes from now on are told.
     pub(crate) fn read(asking: &Asking, request: &Request<'_>) -> Result<Self, Fault> {
-        let raw = request.params.get("notifications").ok_or_else(|| invalid("`params.notifications` is missing".to_owned()))?;
+        let raw = request
+            .params
+            .get("notifications")
+            .ok_or_else(|| invalid("`params.notifications` is missing".to_owned()))?;
         let filter: Filter =
             serde_json::from_str(raw.get()).map_err(|error| invalid(format!("`params.notifications`: {error}")))?;
         if filter.resource_subscriptions.len() > SUBSCRIPTIONS {
-            return Err(invalid(format!("`params.notifications.resourceSubscriptions` may name at most {SUBSCRIPTIONS} resources")));
+            return Err(invalid(format!(
+                "`params.notifications.resourceSubscriptions` may name at most {SUBSCRIPTIONS} resources"
+            )));
         }
         let cancel = CancellationToken::new();
         Ok(Self {
@@ -121,7 +126,11 @@ impl Listen {
             }
             self.shared.watches.hold(self.caller.principal.key(), uri);
             let ask = Ask::Subscribe { uri: uri.clone() };
-            let outcome = self.shared.engine.call(&self.caller, ask, Origin::Direct, quiet_passage()).await;
+            let outcome = self
+                .shared
+                .engine
+                .call(&self.caller, ask, Origin::Direct, quiet_passage())
+                .await;
             if matches!(outcome, Outcome::Result { .. }) {
                 watched.push(uri.clone());
             } else {
@@ -146,7 +155,11 @@ impl Listen {
             let uris: Vec<String> = watched.iter().map(|uri| object::quote(uri)).collect();
             accepted.push(format!(r#""resourceSubscriptions":[{}]"#, uris.join(",")));
         }
-        let params = format!(r#"{{"notifications":{{{}}},"_meta":{}}}"#, accepted.join(","), self.tag());
+        let params = format!(
+            r#"{{"notifications":{{{}}},"_meta":{}}}"#,
+            accepted.join(","),
+            self.tag()
+        );
         rpc::notification("notifications/subscriptions/acknowledged", Some(&params))
     }
 
@@ -156,15 +169,24 @@ impl Listen {
             Change::Prompts => self.list("prompts", self.filter.prompts_list_changed),
             Change::Resources => self.list("resources", self.filter.resources_list_changed),
             Change::ResourceUpdated { principal, uri, params } => {
-                let own = principal.as_ref().is_none_or(|principal| principal == self.caller.principal.key());
-                if own && watched.contains(uri) { vec![self.updated(params.get())] } else { Vec::new() }
+                let own = principal
+                    .as_ref()
+                    .is_none_or(|principal| principal == self.caller.principal.key());
+                if own && watched.contains(uri) {
+                    vec![self.updated(params.get())]
+                } else {
+                    Vec::new()
+                }
             }
             Change::Log { .. } => Vec::new(),
         }
     }
 
     fn all_lists(&self) -> Vec<String> {
-        [Change::Tools, Change::Prompts, Change::Resources].iter().flat_map(|change| self.messages(change, &[])).collect()
+        [Change::Tools, Change::Prompts, Change::Resources]
+            .iter()
+            .flat_map(|change| self.messages(change, &[]))
+            .collect()
     }
 
     fn list(&self, name: &str, is_wanted: bool) -> Vec<String> {
@@ -172,14 +194,18 @@ impl Listen {
             return Vec::new();
         }
         let params = format!(r#"{{"_meta":{}}}"#, self.tag());
-        vec![rpc::notification(&format!("notifications/{name}/list_changed"), Some(&params))]
+        vec![rpc::notification(
+            &format!("notifications/{name}/list_changed"),
+            Some(&params),
+        )]
     }
 
     fn updated(&self, params: &str) -> String {
         let own = Object::parse(params).ok().and_then(|params| params.get("_meta"));
         let tagged = own.and_then(|own| object::edit(own.get(), &[Edit::Set(SUBSCRIPTION_ID, &self.id)]).ok());
         let meta = tagged.unwrap_or_else(|| self.tag());
-        let params = object::edit(params, &[Edit::Set("_meta", &meta)]).unwrap_or_else(|_| format!(r#"{{"_meta":{meta}}}"#));
+        let params =
+            object::edit(params, &[Edit::Set("_meta", &meta)]).unwrap_or_else(|_| format!(r#"{{"_meta":{meta}}}"#));
         rpc::notification("notifications/resources/updated", Some(&params))
     }
 

@@ -42,7 +42,10 @@ impl Method {
 
     /// The request of that name, where its era has it.
     pub(crate) fn find(name: &str, era: Era) -> Option<Self> {
-        Self::ALL.iter().copied().find(|method| method.word() == name && method.exists_in(era))
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|method| method.word() == name && method.exists_in(era))
     }
 
     fn exists_in(self, era: Era) -> bool {
@@ -87,18 +90,33 @@ impl Method {
 
     /// Whether answering it may wait for servers that are listed for the first time.
     pub(crate) fn may_wait(name: &str) -> bool {
-        [Self::ListTools, Self::ListPrompts, Self::ListResources, Self::ListTemplates].iter().any(|list| list.word() == name)
+        [
+            Self::ListTools,
+            Self::ListPrompts,
+            Self::ListResources,
+            Self::ListTemplates,
+        ]
+        .iter()
+        .any(|list| list.word() == name)
     }
 
     /// Whether its results carry cache hints in 2026-07-28.
     pub(crate) fn kind(self) -> Kind {
         match self {
-            Self::Discover | Self::ListTools | Self::ListResources | Self::ListTemplates | Self::ListPrompts | Self::ReadResource => {
-                Kind::Cacheable
-            }
-            Self::Ping | Self::SetLevel | Self::Listen | Self::CallTool | Self::Subscribe | Self::Unsubscribe | Self::GetPrompt | Self::Complete => {
-                Kind::Plain
-            }
+            Self::Discover
+            | Self::ListTools
+            | Self::ListResources
+            | Self::ListTemplates
+            | Self::ListPrompts
+            | Self::ReadResource => Kind::Cacheable,
+            Self::Ping
+            | Self::SetLevel
+            | Self::Listen
+            | Self::CallTool
+            | Self::Subscribe
+            | Self::Unsubscribe
+            | Self::GetPrompt
+            | Self::Complete => Kind::Plain,
         }
     }
 
@@ -128,7 +146,14 @@ mod tests {
 
     #[test]
     fn removed_methods_are_unknown_in_the_modern_era() {
-        for name in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "nonsense"] {
+        for name in [
+            "initialize",
+            "ping",
+            "logging/setLevel",
+            "resources/subscribe",
+            "resources/unsubscribe",
+            "nonsense",
+        ] {
             assert_eq!(Method::find(name, Era::Modern), None, "{name}");
         }
         assert_eq!(Method::find("ping", Era::Legacy), Some(Method::Ping));

@@ -82,7 +82,9 @@ struct ReloadLabels {
 }
 
 /// Seconds; a call through the gateway takes microseconds to minutes.
-const BUCKETS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0];
+const BUCKETS: [f64; 12] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0,
+];
 
 /// All metrics of one gateway.
 pub(crate) struct Metrics {
@@ -100,27 +102,63 @@ impl Metrics {
     pub(crate) fn new(version: &'static str) -> Self {
         let mut registry = Registry::with_prefix("countersign");
         let requests = Family::default();
-        registry.register("requests", "Requests of the protocol, by method and how they ended", requests.clone());
+        registry.register(
+            "requests",
+            "Requests of the protocol, by method and how they ended",
+            requests.clone(),
+        );
         let request_seconds = Family::<MethodLabels, Histogram>::new_with_constructor(|| Histogram::new(BUCKETS));
-        registry.register("request_duration_seconds", "How long requests took", request_seconds.clone());
+        registry.register(
+            "request_duration_seconds",
+            "How long requests took",
+            request_seconds.clone(),
+        );
         let calls = Family::default();
-        registry.register("calls", "Calls that were admitted, by server, effect and fate", calls.clone());
+        registry.register(
+            "calls",
+            "Calls that were admitted, by server, effect and fate",
+            calls.clone(),
+        );
         let guard_refusals = Counter::default();
-        registry.register("guard_refusals", "HTTP requests with a foreign Host or Origin", guard_refusals.clone());
+        registry.register(
+            "guard_refusals",
+            "HTTP requests with a foreign Host or Origin",
+            guard_refusals.clone(),
+        );
         let reloads = Family::default();
-        registry.register("configuration_reloads", "Edits of the configuration, by what became of them", reloads.clone());
+        registry.register(
+            "configuration_reloads",
+            "Edits of the configuration, by what became of them",
+            reloads.clone(),
+        );
         let sessions = Gauge::default();
         registry.register("sessions", "Open sessions", sessions.clone());
         let servers = Family::default();
         registry.register("server_state", "1 for the state that a server is in", servers.clone());
         registry.register("build", "The running program", Info::new(vec![("version", version)]));
-        Self { registry, requests, request_seconds, calls, guard_refusals, reloads, sessions, servers }
+        Self {
+            registry,
+            requests,
+            request_seconds,
+            calls,
+            guard_refusals,
+            reloads,
+            sessions,
+            servers,
+        }
     }
 
     /// A request of the protocol ended.
     pub(crate) fn request(&self, method: &'static str, verdict: Verdict, took: Duration) {
-        self.requests.get_or_create(&RequestLabels { method, outcome: verdict.word() }).inc();
-        self.request_seconds.get_or_create(&MethodLabels { method }).observe(took.as_secs_f64());
+        self.requests
+            .get_or_create(&RequestLabels {
+                method,
+                outcome: verdict.word(),
+            })
+            .inc();
+        self.request_seconds
+            .get_or_create(&MethodLabels { method })
+            .observe(took.as_secs_f64());
     }
 
     /// A call that was admitted ended. Refusals have no server and are counted as requests only.
@@ -153,7 +191,10 @@ impl Metrics {
         self.sessions.set(i64::try_from(sessions).unwrap_or(i64::MAX));
         self.servers.clear();
         for server in catalogue.servers() {
-            let labels = ServerLabels { server: server.entry.name.to_string(), state: state(&server.availability) };
+            let labels = ServerLabels {
+                server: server.entry.name.to_string(),
+                state: state(&server.availability),
+            };
             self.servers.get_or_create(&labels).set(1);
         }
         let mut out = String::new();

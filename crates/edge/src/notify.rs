@@ -53,7 +53,11 @@ fn message(session: &Arc<Session>, change: &Change, is_direct: bool) -> Option<S
             let told = is_for(session, principal.as_ref()) && session.watches(uri);
             told.then(|| rpc::notification("notifications/resources/updated", Some(params.get())))
         }
-        Change::Log { server, principal, params } => {
+        Change::Log {
+            server,
+            principal,
+            params,
+        } => {
             let speaker = Speaker::Session(Arc::clone(session));
             if !is_for(session, principal.as_ref()) || !speaker.wants_log(params.get()) {
                 return None;

@@ -146,7 +146,11 @@ impl Running {
 }
 
 fn refuse(reply: oneshot::Sender<Reply>, method: &str, reason: &str) {
-    let error = rpc::error_object(codes::METHOD_NOT_FOUND, &format!("`{method}` is refused: {reason}"), None);
+    let error = rpc::error_object(
+        codes::METHOD_NOT_FOUND,
+        &format!("`{method}` is refused: {reason}"),
+        None,
+    );
     if let Ok(error) = RawValue::from_string(error) {
         // An upstream that no longer waits for the answer needs none.
         reply.send(Reply::Error(error)).ok();
@@ -171,6 +175,11 @@ impl Drop for Running {
 
 impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running").field("speaker", &self.speaker).finish_non_exhaustive()
+        f.debug_struct("Running")
+            .field("speaker", &self.speaker)
+            .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,9 @@ use crate::levels::Level;
 /// How many resources one session may watch.
 pub(crate) const SUBSCRIPTIONS: usize = 1000;
 
+/// How long their URIs may be together, in bytes: an idle session must stay small.
+const WATCHED_BYTES: usize = 128 * 1024;
+
 /// One legacy session. It outlives every stream and every connection of its client.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -92,7 +95,11 @@ impl Session {
     /// Adds a watched resource. `None` when there are too many, else whether it is new.
     pub(crate) fn watch(&self, uri: &str) -> Option<bool> {
         let mut state = self.state();
-        if state.subscriptions.len() >= SUBSCRIPTIONS && !state.subscriptions.contains(uri) {
+        if state.subscriptions.contains(uri) {
+            return Some(false);
+        }
+        let length: usize = state.subscriptions.iter().map(String::len).sum();
+        if state.subscriptions.len() >= SUBSCRIPTIONS || length + uri.len() > WATCHED_BYTES {
             return None;
         }
         Some(state.subscriptions.insert(uri.to_owned()))

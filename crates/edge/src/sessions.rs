@@ -59,7 +59,11 @@ impl Sessions {
             evicted.push(oldest);
         }
         table.by_id.insert(session.id.clone(), Arc::clone(&session));
-        table.by_principal.entry(session.principal.clone()).or_default().push(Arc::clone(&session));
+        table
+            .by_principal
+            .entry(session.principal.clone())
+            .or_default()
+            .push(Arc::clone(&session));
         Ok((session, evicted))
     }
 
@@ -97,7 +101,10 @@ impl Table {
 
     fn oldest_idle(&self, principal: &PrincipalKey) -> Option<Arc<Session>> {
         let own = self.by_principal.get(principal)?;
-        own.iter().filter(|session| session.calls.is_idle()).min_by_key(|session| session.age()).cloned()
+        own.iter()
+            .filter(|session| session.calls.is_idle())
+            .min_by_key(|session| session.age())
+            .cloned()
     }
 
     fn remove(&mut self, session: &Arc<Session>) {

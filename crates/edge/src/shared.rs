@@ -57,7 +57,9 @@ impl Shared {
         Caller {
             principal: Arc::clone(&self.local),
             endpoint: Endpoint::Main,
-            toolset: Toolset::Unscoped { because: "the request names no toolset" },
+            toolset: Toolset::Unscoped {
+                because: "the request names no toolset",
+            },
         }
     }
 
@@ -81,7 +83,10 @@ impl Shared {
         // The task ends by itself: every call has a timeout.
         drop(tokio::spawn(async move {
             let passage = quiet_passage();
-            shared.engine.call(&caller, Ask::Unsubscribe { uri }, Origin::Direct, passage).await;
+            shared
+                .engine
+                .call(&caller, Ask::Unsubscribe { uri }, Origin::Direct, passage)
+                .await;
         }));
     }
 }
@@ -102,6 +107,8 @@ pub(crate) fn quiet_passage() -> Passage {
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("sessions", &self.sessions.count()).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("sessions", &self.sessions.count())
+            .finish_non_exhaustive()
     }
 }

@@ -36,7 +36,12 @@ impl Stateless {
     pub(crate) fn read(meta: &RequestMeta<'_>, calls: Option<Arc<Calls>>) -> Result<Self, Fault> {
         let version = meta::require_modern(meta)?;
         let level = meta.log_level.as_deref().and_then(Level::parse);
-        Ok(Self { version, abilities: abilities::of(meta.capabilities), level, calls })
+        Ok(Self {
+            version,
+            abilities: abilities::of(meta.capabilities),
+            level,
+            calls,
+        })
     }
 }
 

@@ -53,10 +53,27 @@ pub(crate) async fn serve(
     let stop = stop.child_token();
     let session: Arc<Mutex<Option<Arc<Session>>>> = Arc::default();
     let open = Arc::clone(&session);
-    let sessions = move || open.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect();
-    let pump = tokio::spawn(notify::pump(Arc::clone(shared), shared.engine.changes(), sessions, stop.clone()));
-    let mut pipe =
-        Pipe { shared: Arc::clone(shared), out, session, calls: Arc::default(), stop, tasks: JoinSet::new() };
+    let sessions = move || {
+        open.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .cloned()
+            .collect()
+    };
+    let pump = tokio::spawn(notify::pump(
+        Arc::clone(shared),
+        shared.engine.changes(),
+        sessions,
+        stop.clone(),
+    ));
+    let mut pipe = Pipe {
+        shared: Arc::clone(shared),
+        out,
+        session,
+        calls: Arc::default(),
+        stop,
+        tasks: JoinSet::new(),
+    };
     let read = pipe.read(BufReader::with_capacity(64 * 1024, stdin)).await;
     pipe.end().await;
     pump.abort();
@@ -121,7 +138,10 @@ impl Pipe {
         match rpc::parse(line) {
             Ok(Body::One(message)) => self.message(message).await,
             Ok(Body::Batch(_)) => {
-                let fault = Fault::new(codes::INVALID_REQUEST, "batches are not taken here: send one message per line");
+                let fault = Fault::new(
+                    codes::INVALID_REQUEST,
+                    "batches are not taken here: send one message per line",
+                );
                 self.say(fault.render()).await;
             }
             Err(fault) => self.say(fault.render()).await,
@@ -185,7 +205,8 @@ impl Pipe {
         };
         if Method::may_wait(request.method) {
             // The pipe must not wait with it: what follows may be the request to cancel.
-            self.tasks.spawn(listed(asking, Kept::of(id, request.method, params), self.out.clone()));
+            self.tasks
+                .spawn(listed(asking, Kept::of(id, request.method, params), self.out.clone()));
             return;
         }
         match dispatch::answer(&asking, request, None).await {
@@ -203,13 +224,21 @@ impl Pipe {
         let in_force = self.shared.in_force();
         let opening = match dispatch::initialize(&in_force, in_force.surfaces, request) {
             Ok(opening) => opening,
-            Err(fault) => return self.say(Answer::fault(Version::NEWEST_LEGACY, request.id, fault).text).await,
+            Err(fault) => {
+                return self
+                    .say(Answer::fault(Version::NEWEST_LEGACY, request.id, fault).text)
+                    .await;
+            }
         };
         let caller = self.shared.caller();
         let session = Arc::new(Session::new(String::new(), &caller, opening.version, opening.abilities));
         self.say(Answer::result(request.id, &opening.result).text).await;
         session.open_stream(self.out.clone());
-        let former = self.session.lock().unwrap_or_else(PoisonError::into_inner).replace(session);
+        let former = self
+            .session
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(session);
         if let Some(former) = former {
             self.shared.end_session(&former, &caller);
         }
@@ -228,7 +257,9 @@ impl Pipe {
         if ended.is_err() {
             // Cancelled calls are recorded as such; they get the same time again.
             let tasks = &mut self.tasks;
-            tokio::time::timeout(GRACE, async { while tasks.join_next().await.is_some() {} }).await.ok();
+            tokio::time::timeout(GRACE, async { while tasks.join_next().await.is_some() {} })
+                .await
+                .ok();
         }
     }
 }
@@ -268,13 +299,19 @@ struct Kept {
 
 impl Kept {
     fn of(id: &RawValue, method: &str, params: Option<&RawValue>) -> Self {
-        Self { id: id.to_owned(), method: method.to_owned(), params: params.map(RawValue::to_owned) }
+        Self {
+            id: id.to_owned(),
+            method: method.to_owned(),
+            params: params.map(RawValue::to_owned),
+        }
     }
 }
 
 /// Answers a list in a task of its own.
 async fn listed(asking: Asking, kept: Kept, out: mpsc::Sender<String>) {
-    let Ok(request) = Request::read(&kept.id, &kept.method, kept.params.as_deref()) else { return };
+    let Ok(request) = Request::read(&kept.id, &kept.method, kept.params.as_deref()) else {
+        return;
+    };
     if let Reply::Now(answer) = dispatch::answer(&asking, &request, None).await {
         // A client that no longer reads loses the answer.
         out.send(answer.text).await.ok();

@@ -13,7 +13,10 @@ impl Surfaces {
     /// Joins some surfaces. None at all gives the smallest one.
     pub(crate) fn of(surfaces: &[Surface]) -> Self {
         let direct = surfaces.contains(&Surface::Direct);
-        Self { meta: surfaces.contains(&Surface::Meta) || !direct, direct }
+        Self {
+            meta: surfaces.contains(&Surface::Meta) || !direct,
+            direct,
+        }
     }
 
     /// Reads `X-Countersign-Surface`: one name, or several with commas between them.
@@ -55,9 +58,27 @@ mod tests {
 
     #[test]
     fn header_names_one_surface_or_several() {
-        assert_eq!(Surfaces::parse("direct"), Ok(Surfaces { meta: false, direct: true }));
-        assert_eq!(Surfaces::parse("meta"), Ok(Surfaces { meta: true, direct: false }));
-        assert_eq!(Surfaces::parse("meta, direct"), Ok(Surfaces { meta: true, direct: true }));
+        assert_eq!(
+            Surfaces::parse("direct"),
+            Ok(Surfaces {
+                meta: false,
+                direct: true
+            })
+        );
+        assert_eq!(
+            Surfaces::parse("meta"),
+            Ok(Surfaces {
+                meta: true,
+                direct: false
+            })
+        );
+        assert_eq!(
+            Surfaces::parse("meta, direct"),
+            Ok(Surfaces {
+                meta: true,
+                direct: true
+            })
+        );
     }
 
     #[test]
@@ -70,6 +91,12 @@ mod tests {
 
     #[test]
     fn no_surface_at_all_gives_the_smallest() {
-        assert_eq!(Surfaces::of(&[]), Surfaces { meta: true, direct: false });
+        assert_eq!(
+            Surfaces::of(&[]),
+            Surfaces {
+                meta: true,
+                direct: false
+            }
+        );
     }
 }

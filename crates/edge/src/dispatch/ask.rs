@@ -30,12 +30,22 @@ pub(super) fn read(
     match method {
         Method::CallTool => call_tool(asking, request, headers),
         Method::GetPrompt => {
-            let ask = Ask::Prompt { name: request.text("name")?, arguments: arguments(request)? };
+            let ask = Ask::Prompt {
+                name: request.text("name")?,
+                arguments: arguments(request)?,
+            };
             Ok(Work::Ask(ask))
         }
-        Method::ReadResource => Ok(Work::Ask(Ask::Resource { uri: request.text("uri")?, server: None })),
-        Method::Subscribe => Ok(Work::Ask(Ask::Subscribe { uri: request.text("uri")? })),
-        Method::Unsubscribe => Ok(Work::Ask(Ask::Unsubscribe { uri: request.text("uri")? })),
+        Method::ReadResource => Ok(Work::Ask(Ask::Resource {
+            uri: request.text("uri")?,
+            server: None,
+        })),
+        Method::Subscribe => Ok(Work::Ask(Ask::Subscribe {
+            uri: request.text("uri")?,
+        })),
+        Method::Unsubscribe => Ok(Work::Ask(Ask::Unsubscribe {
+            uri: request.text("uri")?,
+        })),
         Method::Complete => complete(request).map(Work::Ask),
         Method::Ping
         | Method::SetLevel
@@ -51,7 +61,11 @@ pub(super) fn read(
 fn call_tool(asking: &Asking, request: &Request<'_>, headers: Option<&HeaderMap>) -> Result<Work, Fault> {
     let name = request.text("name")?;
     let arguments = arguments(request)?;
-    let meta_tool = if asking.surfaces.meta { meta_tools::find(&name) } else { None };
+    let meta_tool = if asking.surfaces.meta {
+        meta_tools::find(&name)
+    } else {
+        None
+    };
     if let Some(tool) = meta_tool {
         return Ok(Work::Meta(tool, arguments));
     }
@@ -64,7 +78,11 @@ fn call_tool(asking: &Asking, request: &Request<'_>, headers: Option<&HeaderMap>
 /// Checks `Mcp-Param-*` against the schema that the gateway published for this tool.
 fn check_param_headers(asking: &Asking, name: &str, arguments: &Exact, headers: &HeaderMap) -> Result<(), Fault> {
     let world = asking.shared.engine.world();
-    let Some(tool) = world.catalogue.tool(name).filter(|tool| tool.definition.has_header_params()) else {
+    let Some(tool) = world
+        .catalogue
+        .tool(name)
+        .filter(|tool| tool.definition.has_header_params())
+    else {
         return Ok(());
     };
     // A schema whose annotations are broken mirrors nothing, and its clients are told to leave the tool out.
@@ -75,7 +93,11 @@ fn check_param_headers(asking: &Asking, name: &str, arguments: &Exact, headers: 
         let mut values = headers.get_all(header).iter();
         let first = values.next()?;
         // Two lines are two readings: such a value equals no argument.
-        let text = if values.next().is_some() { "=?base64?!?=" } else { first.to_str().unwrap_or("=?base64?!?=") };
+        let text = if values.next().is_some() {
+            "=?base64?!?="
+        } else {
+            first.to_str().unwrap_or("=?base64?!?=")
+        };
         Some(text.to_owned())
     };
     param_headers::check(&mirrored, arguments.as_str(), &seen)
@@ -100,19 +122,39 @@ fn exact_object(name: &str, text: &str) -> Result<Exact, Fault> {
 }
 
 fn complete(request: &Request<'_>) -> Result<Ask, Fault> {
-    let raw = request.params.get("ref").ok_or_else(|| invalid("`params.ref` is missing".to_owned()))?;
+    let raw = request
+        .params
+        .get("ref")
+        .ok_or_else(|| invalid("`params.ref` is missing".to_owned()))?;
     let reference = Object::parse(raw.get()).map_err(|error| invalid(format!("`params.ref`: {error}")))?;
     let member = |name: &str| {
-        let text = reference.text(name).ok_or_else(|| invalid(format!("`params.ref.{name}` must be a string")))?;
+        let text = reference
+            .text(name)
+            .ok_or_else(|| invalid(format!("`params.ref.{name}` must be a string")))?;
         Ok::<String, Fault>(text.into_owned())
     };
     let reference = match member("type")?.as_str() {
         "ref/prompt" => Reference::Prompt(member("name")?),
         "ref/resource" => Reference::Resource(member("uri")?),
-        _ => return Err(invalid("`params.ref.type` must be `ref/prompt` or `ref/resource`".to_owned())),
+        _ => {
+            return Err(invalid(
+                "`params.ref.type` must be `ref/prompt` or `ref/resource`".to_owned(),
+            ));
+        }
     };
-    let argument = request.params.get("argument").ok_or_else(|| invalid("`params.argument` is missing".to_owned()))?;
+    let argument = request
+        .params
+        .get("argument")
+        .ok_or_else(|| invalid("`params.argument` is missing".to_owned()))?;
     let argument = exact_object("argument", argument.get())?;
-    let context = request.params.get("context").map(|raw| exact_object("context", raw.get())).transpose()?;
-    Ok(Ask::Complete { reference, argument, context })
+    let context = request
+        .params
+        .get("context")
+        .map(|raw| exact_object("context", raw.get()))
+        .transpose()?;
+    Ok(Ask::Complete {
+        reference,
+        argument,
+        context,
+    })
 }

@@ -19,7 +19,13 @@ pub(super) async fn tools(asking: &Asking, request: &Request<'_>) -> Result<Answ
     if !asking.surfaces.direct {
         // The meta-tools are always there: nothing is waited for, and no cursor was ever given.
         page_number(request, List::Tools, 0)?;
-        return Ok(write(asking, request, "tools", [inner(meta_tools::rendered())].into_iter(), None));
+        return Ok(write(
+            asking,
+            request,
+            "tools",
+            [inner(meta_tools::rendered())].into_iter(),
+            None,
+        ));
     }
     if let Speaker::Session(session) = &asking.speaker {
         session.saw_direct();
@@ -32,32 +38,67 @@ pub(super) async fn tools(asking: &Asking, request: &Request<'_>) -> Result<Answ
         return Err(invalid(cursor::Error::Unknown.to_string()));
     }
     let meta = (asking.surfaces.meta && page == 0).then(|| inner(meta_tools::rendered()));
-    let next = catalogue.tools_page(page + 1).map(|_| cursor::encode(List::Tools, catalogue.version(), page + 1));
+    let next = catalogue
+        .tools_page(page + 1)
+        .map(|_| cursor::encode(List::Tools, catalogue.version(), page + 1));
     Ok(write(asking, request, "tools", meta.into_iter().chain(rendered), next))
 }
 
 /// `prompts/list`
 pub(super) async fn prompts(asking: &Asking, request: &Request<'_>) -> Result<Answer, Fault> {
     let world = asking.shared.engine.listing_world().await;
-    let (range, next) = paged(request, List::Prompts, &world.catalogue, world.catalogue.prompts().len())?;
+    let (range, next) = paged(
+        request,
+        List::Prompts,
+        &world.catalogue,
+        world.catalogue.prompts().len(),
+    )?;
     let prompts = world.catalogue.prompts().get(range).unwrap_or_default();
-    Ok(write(asking, request, "prompts", prompts.iter().map(|prompt| &*prompt.rendered), next))
+    Ok(write(
+        asking,
+        request,
+        "prompts",
+        prompts.iter().map(|prompt| &*prompt.rendered),
+        next,
+    ))
 }
 
 /// `resources/list`
 pub(super) async fn resources(asking: &Asking, request: &Request<'_>) -> Result<Answer, Fault> {
     let world = asking.shared.engine.listing_world().await;
-    let (range, next) = paged(request, List::Resources, &world.catalogue, world.catalogue.resources().len())?;
+    let (range, next) = paged(
+        request,
+        List::Resources,
+        &world.catalogue,
+        world.catalogue.resources().len(),
+    )?;
     let resources = world.catalogue.resources().get(range).unwrap_or_default();
-    Ok(write(asking, request, "resources", resources.iter().map(|resource| resource.definition.raw()), next))
+    Ok(write(
+        asking,
+        request,
+        "resources",
+        resources.iter().map(|resource| resource.definition.raw()),
+        next,
+    ))
 }
 
 /// `resources/templates/list`
 pub(super) async fn templates(asking: &Asking, request: &Request<'_>) -> Result<Answer, Fault> {
     let world = asking.shared.engine.listing_world().await;
-    let (range, next) = paged(request, List::Templates, &world.catalogue, world.catalogue.templates().len())?;
+    let (range, next) = paged(
+        request,
+        List::Templates,
+        &world.catalogue,
+        world.catalogue.templates().len(),
+    )?;
     let templates = world.catalogue.templates().get(range).unwrap_or_default();
-    Ok(write(asking, request, "resourceTemplates", templates.iter().map(|template| template.definition.raw()), next))
+    Ok(write(
+        asking,
+        request,
+        "resourceTemplates",
+        templates.iter().map(|template| template.definition.raw()),
+        next,
+    ))
 }
 
 fn page_number(request: &Request<'_>, list: List, version: u64) -> Result<usize, Fault> {
@@ -88,7 +129,12 @@ fn paged(
 
 /// The elements of a rendered array, without its brackets.
 fn inner(array: &str) -> &str {
-    array.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or_default().trim()
+    array
+        .trim()
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or_default()
+        .trim()
 }
 
 /// Writes the whole response at once; elements are raw JSON, and empty ones are none.
@@ -130,5 +176,8 @@ fn write<'e>(
         }
     }
     text.push_str("}}");
-    Answer { text, status: http::StatusCode::OK }
+    Answer {
+        text,
+        status: http::StatusCode::OK,
+    }
 }

@@ -59,12 +59,19 @@ impl Frame {
     }
 
     fn is_about_a_resource(&self) -> bool {
-        matches!(self.method, Method::ReadResource | Method::Subscribe | Method::Unsubscribe)
+        matches!(
+            self.method,
+            Method::ReadResource | Method::Subscribe | Method::Unsubscribe
+        )
     }
 }
 
 fn effect_of(engine: &Engine, name: &str) -> &'static str {
-    engine.world().catalogue.tool(name).map_or("unknown", |tool| tool.classified.effect.word())
+    engine
+        .world()
+        .catalogue
+        .tool(name)
+        .map_or("unknown", |tool| tool.classified.effect.word())
 }
 
 /// A result that the gateway itself wrote, raw.
@@ -86,7 +93,11 @@ pub(super) fn render(frame: &Frame, engine: &Engine, outcome: Outcome) -> Finish
             let sentence = format!("the call was not made because it could not be recorded: {reason}");
             failed(frame, engine, Fate::NotSent, &sentence)
         }
-        Outcome::Failed { fate, sentence, from: _ } => failed(frame, engine, fate, &sentence),
+        Outcome::Failed {
+            fate,
+            sentence,
+            from: _,
+        } => failed(frame, engine, fate, &sentence),
         Outcome::Cancelled => return None,
     };
     Some(answer)
@@ -119,9 +130,16 @@ fn failed(frame: &Frame, engine: &Engine, fate: Fate, sentence: &str) -> Answer 
         fault.data = Some(error_data(fate.word(), &[], uri));
         return Answer::fault(frame.version, &frame.id, fault);
     }
-    let said = format!(r#"{{"code":{},"message":{}}}"#, object::quote(fate.word()), object::quote(sentence));
+    let said = format!(
+        r#"{{"code":{},"message":{}}}"#,
+        object::quote(fate.word()),
+        object::quote(sentence)
+    );
     let world = engine.world();
-    let has_output_schema = world.catalogue.tool(&frame.subject).is_some_and(|tool| tool.definition.output_schema.is_some());
+    let has_output_schema = world
+        .catalogue
+        .tool(&frame.subject)
+        .is_some_and(|tool| tool.definition.output_schema.is_some());
     // Clients check structured content against the tool's own output schema, errors included.
     let result = if has_output_schema {
         let result = authored::tool_error(sentence, None);

@@ -34,7 +34,11 @@ pub(super) fn start(asking: &Asking, request: &Request<'_>, method: Method, work
     let ticket = asking.speaker.calls().map(|calls| calls.enter(request.id, &cancel));
     let passage = passage(asking, request, method, (to_caller, cancel.clone()));
     let frame = Frame::new(asking, request, method, &work);
-    let job = Job { shared: Arc::clone(&asking.shared), caller: asking.caller.clone(), speaker: asking.speaker.clone() };
+    let job = Job {
+        shared: Arc::clone(&asking.shared),
+        caller: asking.caller.clone(),
+        speaker: asking.speaker.clone(),
+    };
     let started = Instant::now();
     let running = async move {
         let finished = job.finish(work, passage, &frame, started).await;
@@ -56,7 +60,12 @@ fn passage(
         abilities: asking.speaker.abilities().clone(),
         progress_token: request.meta.progress_token.map(RawValue::to_owned),
         log_level: asking.speaker.level().map(|level| level.word().to_owned()),
-        meta: request.meta.rest.iter().map(|(name, value)| (name.clone(), (*value).to_owned())).collect(),
+        meta: request
+            .meta
+            .rest
+            .iter()
+            .map(|(name, value)| (name.clone(), (*value).to_owned()))
+            .collect(),
         extra: extra.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         to_caller,
         cancel,
@@ -76,7 +85,9 @@ impl Job {
             Work::Meta(tool, arguments) => {
                 match meta_tools::run(tool, &self.shared.engine, &self.caller, arguments, passage).await {
                     MetaAnswer::Own(result) => {
-                        self.shared.metrics.request(frame.method.word(), Verdict::Done, started.elapsed());
+                        self.shared
+                            .metrics
+                            .request(frame.method.word(), Verdict::Done, started.elapsed());
                         return Some(own_result(frame, &result));
                     }
                     MetaAnswer::Passed(outcome) => outcome,
@@ -93,13 +104,18 @@ impl Job {
             Work::Ask(ask) => self.call(ask, passage).await,
         };
         let verdict = Verdict::of(&outcome);
-        self.shared.metrics.request(frame.method.word(), verdict, started.elapsed());
+        self.shared
+            .metrics
+            .request(frame.method.word(), verdict, started.elapsed());
         self.shared.metrics.call(&outcome, frame.effect());
         render(frame, &self.shared.engine, outcome)
     }
 
     async fn call(&self, ask: Ask, passage: Passage) -> Outcome {
-        self.shared.engine.call(&self.caller, ask, Origin::Direct, passage).await
+        self.shared
+            .engine
+            .call(&self.caller, ask, Origin::Direct, passage)
+            .await
     }
 
     fn session(&self) -> Option<&Arc<Session>> {
@@ -115,7 +131,9 @@ impl Job {
             return Err(invalid("`resources/subscribe` needs a session".to_owned()));
         };
         let is_new = session.watch(&uri).ok_or_else(|| {
-            invalid(format!("a session may watch at most {SUBSCRIPTIONS} resources; unsubscribe from one"))
+            invalid(format!(
+                "a session may watch at most {SUBSCRIPTIONS} resources, and 128 KiB of URIs; unsubscribe from one"
+            ))
         })?;
         if is_new {
             self.shared.watches.hold(&session.principal, &uri);

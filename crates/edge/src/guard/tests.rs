@@ -1,3 +1,5 @@
+//! Host and Origin: every case, one table each.
+
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
@@ -16,12 +18,17 @@ fn settings() -> Settings {
 fn outcome(port: u16, target: &str, lines: &[(HeaderName, &str)]) -> Result<bool, String> {
     let mut headers = HeaderMap::new();
     for (name, value) in lines {
-        headers.append(name.clone(), HeaderValue::from_bytes(value.as_bytes()).expect("a header value"));
+        headers.append(
+            name.clone(),
+            HeaderValue::from_bytes(value.as_bytes()).expect("a header value"),
+        );
     }
     let own = Own::of(([127, 0, 0, 1], port).into());
     let target: Uri = target.parse().expect("a target");
     let listed = check(&target, &headers, &own, &Allowed::new(&settings()));
-    listed.map(|listed| listed.0.is_some()).map_err(|denied| denied.to_string())
+    listed
+        .map(|listed| listed.0.is_some())
+        .map_err(|denied| denied.to_string())
 }
 
 #[test]
@@ -110,6 +117,9 @@ fn host_without_a_port_means_port_80() {
 #[test]
 fn refusal_names_the_header_and_the_way_out() {
     let foreign = outcome(8090, "/", &[(HOST, "evil.example")]);
-    assert_eq!(foreign, Err("host `evil.example` is not served here; list it in `allowed_hosts` if it should be".to_owned()));
+    assert_eq!(
+        foreign,
+        Err("host `evil.example` is not served here; list it in `allowed_hosts` if it should be".to_owned())
+    );
     assert_eq!(outcome(8090, "/", &[]), Err("header `host` is missing".to_owned()));
 }

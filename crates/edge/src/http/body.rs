@@ -46,7 +46,9 @@ pub(super) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, Unre
         let mut first = Bytes::new();
         let mut rest: Option<BytesMut> = None;
         while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.ok().ok_or(Unread::Broken)?.into_data() else { continue };
+            let Ok(data) = frame.ok().ok_or(Unread::Broken)?.into_data() else {
+                continue;
+            };
             let length = rest.as_ref().map_or(first.len(), BytesMut::len);
             if length.saturating_add(data.len()) > limit {
                 drain(&mut body).await;
@@ -66,7 +68,9 @@ pub(super) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, Unre
         }
         Ok(rest.map_or(first, BytesMut::freeze))
     };
-    tokio::time::timeout(READ_TIMEOUT, reading).await.unwrap_or(Err(Unread::TooSlow))
+    tokio::time::timeout(READ_TIMEOUT, reading)
+        .await
+        .unwrap_or(Err(Unread::TooSlow))
 }
 
 /// A client that still writes when the connection closes sees a reset and not the answer.

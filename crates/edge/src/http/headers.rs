@@ -44,7 +44,11 @@ impl<'r> Read<'r> {
             ));
         }
         Ok(Self {
-            seen: Seen { version: one(headers, &VERSION)?, method: one(headers, &METHOD)?, name: one(headers, &NAME)? },
+            seen: Seen {
+                version: one(headers, &VERSION)?,
+                method: one(headers, &METHOD)?,
+                name: one(headers, &NAME)?,
+            },
             session: one(headers, &SESSION)?,
             surface: one(headers, &SURFACE)?,
         })
@@ -59,7 +63,13 @@ impl<'r> Read<'r> {
 /// Whether a text is the date of a revision without sessions.
 fn is_modern(version: &str) -> bool {
     let is_date = version.len() == 10
-        && version.bytes().enumerate().all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
+        && version.bytes().enumerate().all(|(at, byte)| {
+            if at == 4 || at == 7 {
+                byte == b'-'
+            } else {
+                byte.is_ascii_digit()
+            }
+        });
     is_date && version >= "2026-07-28"
 }
 
@@ -69,7 +79,10 @@ fn one<'r>(headers: &'r HeaderMap, name: &HeaderName) -> Result<Option<&'r str>,
     if values.next().is_some() {
         return Err(format!("header `{name}` is there more than once"));
     }
-    first.to_str().map(Some).map_err(|error| format!("header `{name}`: {error}"))
+    first
+        .to_str()
+        .map(Some)
+        .map_err(|error| format!("header `{name}`: {error}"))
 }
 
 /// Which limit the headers break.
@@ -100,25 +113,41 @@ pub(super) struct Accepts {
 impl Accepts {
     /// Reads `Accept` liberally: absent means anything, parameters do not matter.
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let mut accepts = Self { json: false, events: false };
+        let mut accepts = Self {
+            json: false,
+            events: false,
+        };
         let mut is_there = false;
         for value in headers.get_all(ACCEPT) {
             is_there = true;
             for range in value.to_str().unwrap_or_default().split(',') {
                 let range = range.split(';').next().unwrap_or_default().trim();
                 let any = range == "*/*";
-                accepts.json |= any || range.eq_ignore_ascii_case("application/json") || range.eq_ignore_ascii_case("application/*");
-                accepts.events |= any || range.eq_ignore_ascii_case("text/event-stream") || range.eq_ignore_ascii_case("text/*");
+                accepts.json |= any
+                    || range.eq_ignore_ascii_case("application/json")
+                    || range.eq_ignore_ascii_case("application/*");
+                accepts.events |=
+                    any || range.eq_ignore_ascii_case("text/event-stream") || range.eq_ignore_ascii_case("text/*");
             }
         }
-        if is_there { accepts } else { Self { json: true, events: true } }
+        if is_there {
+            accepts
+        } else {
+            Self {
+                json: true,
+                events: true,
+            }
+        }
     }
 }
 
 /// Why a body cannot be read as it is announced.
 pub(super) fn unreadable(headers: &HeaderMap) -> Option<&'static str> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
-    let media_type = types.next().and_then(|value| value.to_str().ok()).and_then(|value| value.split(';').next());
+    let media_type = types
+        .next()
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split(';').next());
     let is_json = media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case("application/json"));
     if !is_json || types.next().is_some() {
         return Some("header `content-type` must be `application/json`");

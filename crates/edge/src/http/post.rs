@@ -68,7 +68,10 @@ fn unread_answer(unread: Unread, limit: usize, headers: &HeaderMap) -> Response<
         }
         Unread::TooSlow => reply::error(StatusCode::REQUEST_TIMEOUT, "the request body took too long to arrive"),
         Unread::Broken => {
-            tracing::debug!(expects = headers.contains_key(EXPECT), "a client went away in the middle of its request");
+            tracing::debug!(
+                expects = headers.contains_key(EXPECT),
+                "a client went away in the middle of its request"
+            );
             reply::error(StatusCode::BAD_REQUEST, "the request body ended early")
         }
     }
@@ -92,7 +95,14 @@ impl<'r> Post<'r> {
             None => in_force.surfaces,
             Some(named) => Surfaces::parse(named).map_err(|message| refuse(StatusCode::BAD_REQUEST, &message))?,
         };
-        Ok(Self { connection, in_force, headers, read, accepts, surfaces })
+        Ok(Self {
+            connection,
+            in_force,
+            headers,
+            read,
+            accepts,
+            surfaces,
+        })
     }
 
     async fn one(&self, message: Message<'_>) -> Response<Body> {
@@ -171,7 +181,11 @@ impl<'r> Post<'r> {
         if let Some(version) = self.read.seen.version {
             let is_served = Version::parse(version).is_some_and(|version| Version::SERVED.contains(&version));
             if !is_served {
-                let fault = Fault { code: codes::INVALID_REQUEST, id: id.map(str::to_owned), ..meta::unsupported(&shown(version)) };
+                let fault = Fault {
+                    code: codes::INVALID_REQUEST,
+                    id: id.map(str::to_owned),
+                    ..meta::unsupported(&shown(version))
+                };
                 return Err(Box::new(reply::json(StatusCode::BAD_REQUEST, fault.render())));
             }
         }
@@ -198,14 +212,21 @@ impl<'r> Post<'r> {
         let caller = shared.caller();
         let session = Session::new(id, &caller, opening.version, opening.abilities);
         let settings = &self.in_force.settings;
-        let limits = Limits { total: settings.sessions, per_principal: settings.sessions_per_principal };
+        let limits = Limits {
+            total: settings.sessions,
+            per_principal: settings.sessions_per_principal,
+        };
         let (session, evicted) = match shared.sessions.open(session, limits) {
             Ok(opened) => opened,
             Err(full) => return reply::busy(request.id, &full.to_string()),
         };
         for old in evicted {
             shared.end_session(&old, &caller);
-            self.connection.note_end(&old, "initialize", "least recently used, and a new session needed its place");
+            self.connection.note_end(
+                &old,
+                "initialize",
+                "least recently used, and a new session needed its place",
+            );
         }
         let mut response = reply::answer(Answer::result(request.id, &opening.result), self.accepts);
         if let Ok(id) = HeaderValue::from_str(&session.id) {
@@ -238,7 +259,10 @@ impl<'r> Post<'r> {
 
     fn response(&self, id: &RawValue, outcome: Result<&RawValue, &RawValue>) -> Response<Body> {
         if self.read.is_modern() {
-            return reply::error(StatusCode::BAD_REQUEST, "2026-07-28 has no requests to clients, so none can be answered");
+            return reply::error(
+                StatusCode::BAD_REQUEST,
+                "2026-07-28 has no requests to clients, so none can be answered",
+            );
         }
         match self.session(None) {
             Ok(session) => {
@@ -259,13 +283,24 @@ impl<'r> Post<'r> {
             Err(response) => return *response,
         };
         if messages.len() > BATCH {
-            return reply::error(StatusCode::BAD_REQUEST, &format!("a batch may hold at most {BATCH} messages"));
+            return reply::error(
+                StatusCode::BAD_REQUEST,
+                &format!("a batch may hold at most {BATCH} messages"),
+            );
         }
         let speaker = Speaker::Session(Arc::clone(&session));
         let asking = self.asking(speaker);
-        let answers = futures_util::future::join_all(messages.into_iter().map(|message| self.batched(&asking, &session, message)));
+        let answers = futures_util::future::join_all(
+            messages
+                .into_iter()
+                .map(|message| self.batched(&asking, &session, message)),
+        );
         let texts: Vec<String> = answers.await.into_iter().flatten().map(|answer| answer.text).collect();
-        if texts.is_empty() { reply::accepted() } else { reply::json(StatusCode::OK, format!("[{}]", texts.join(","))) }
+        if texts.is_empty() {
+            reply::accepted()
+        } else {
+            reply::json(StatusCode::OK, format!("[{}]", texts.join(",")))
+        }
     }
 
     async fn batched(&self, asking: &Asking, session: &Session, message: Message<'_>) -> Finished {

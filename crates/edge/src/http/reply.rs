@@ -58,7 +58,10 @@ pub(super) fn answer(answer: Answer, accepts: Accepts) -> Response<Body> {
 pub(super) fn events(messages: mpsc::Receiver<String>) -> Response<Body> {
     let mut response = response(StatusCode::OK, Body::events(messages));
     response.headers_mut().insert(CONTENT_TYPE, EVENTS);
-    response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response.headers_mut().insert(
+        HeaderName::from_static("x-accel-buffering"),
+        HeaderValue::from_static("no"),
+    );
     response
 }
 
@@ -75,7 +78,9 @@ pub(super) fn no_content() -> Response<Body> {
 /// A plain text.
 pub(super) fn text(content_type: &'static str, text: String) -> Response<Body> {
     let mut response = response(StatusCode::OK, Body::whole(text));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 
@@ -88,12 +93,17 @@ pub(super) fn not_allowed(allow: &'static str) -> Response<Body> {
 
 /// 404 for a path that is no route.
 pub(super) fn not_found() -> Response<Body> {
-    json(StatusCode::NOT_FOUND, r#"{"error":"not found: the MCP endpoint is /mcp"}"#)
+    json(
+        StatusCode::NOT_FOUND,
+        r#"{"error":"not found: the MCP endpoint is /mcp"}"#,
+    )
 }
 
 /// 503, to be tried again.
 pub(super) fn busy(id: &str, message: &str) -> Response<Body> {
     let mut response = fault(StatusCode::SERVICE_UNAVAILABLE, Some(id), message);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from_static("5"));
     response
 }

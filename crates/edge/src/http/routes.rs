@@ -37,13 +37,19 @@ pub(super) async fn answer(connection: &Arc<Connection>, request: Request<Incomi
         let answering = AssertUnwindSafe(route(connection, in_force, request)).catch_unwind();
         answering.await.unwrap_or_else(|_| {
             tracing::error!("a request was given up because answering it panicked");
-            reply::error(StatusCode::INTERNAL_SERVER_ERROR, "the gateway failed to answer this request")
+            reply::error(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the gateway failed to answer this request",
+            )
         })
     };
     if let Some(origin) = listed {
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("mcp-session-id"));
+        headers.insert(
+            ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("mcp-session-id"),
+        );
         headers.append(VARY, HeaderValue::from_static("origin"));
     }
     response
@@ -51,8 +57,8 @@ pub(super) async fn answer(connection: &Arc<Connection>, request: Request<Incomi
 
 fn refuse(connection: &Connection, request: &Request<Incoming>, denied: &Denied) -> Response<Body> {
     let reason = denied.to_string();
-    tracing::warn!(%reason, "a request was refused before anything of it was read");
     if connection.shared.metrics.guard_refusal() {
+        tracing::warn!(%reason, "a request was refused before anything of it was read");
         connection.shared.engine.note(Refused {
             principal: "unknown".to_owned(),
             kind: "origin_refused",
@@ -69,8 +75,15 @@ fn preflight_answer(asked: &HeaderMap) -> Response<Body> {
     let mut allowed = "content-type, accept, authorization, last-event-id, mcp-session-id, mcp-protocol-version, \
                        mcp-method, mcp-name, x-countersign-surface"
         .to_owned();
-    let asked = asked.get(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    for name in asked.split(',').map(str::trim).filter(|name| name.to_ascii_lowercase().starts_with("mcp-param-")) {
+    let asked = asked
+        .get(ACCESS_CONTROL_REQUEST_HEADERS)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    for name in asked
+        .split(',')
+        .map(str::trim)
+        .filter(|name| name.to_ascii_lowercase().starts_with("mcp-param-"))
+    {
         allowed.push_str(", ");
         allowed.push_str(name);
     }
@@ -102,12 +115,20 @@ async fn route(connection: &Arc<Connection>, in_force: Arc<InForce>, request: Re
 }
 
 fn read_only(method: &Method, answer: impl FnOnce() -> Response<Body>) -> Response<Body> {
-    if *method == Method::GET { answer() } else { reply::not_allowed("GET") }
+    if *method == Method::GET {
+        answer()
+    } else {
+        reply::not_allowed("GET")
+    }
 }
 
 async fn ready(connection: &Connection) -> Response<Body> {
     let readiness = connection.shared.engine.readiness().await;
-    let status = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let status = if readiness.ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
     match serde_json::to_string(&readiness) {
         Ok(text) => reply::json(status, text),
         Err(error) => reply::error(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
@@ -116,6 +137,9 @@ async fn ready(connection: &Connection) -> Response<Body> {
 
 fn metrics(connection: &Connection) -> Response<Body> {
     let world = connection.shared.engine.world();
-    let text = connection.shared.metrics.render(connection.shared.sessions.count(), &world.catalogue);
+    let text = connection
+        .shared
+        .metrics
+        .render(connection.shared.sessions.count(), &world.catalogue);
     reply::text("application/openmetrics-text; version=1.0.0; charset=utf-8", text)
 }

@@ -40,7 +40,10 @@ pub(super) fn end_session(connection: &Arc<Connection>, headers: &HeaderMap) -> 
         Err(message) => return reply::error(StatusCode::BAD_REQUEST, &message),
     };
     let Some(id) = read.session else {
-        return reply::error(StatusCode::BAD_REQUEST, "header `mcp-session-id` must name the session to end");
+        return reply::error(
+            StatusCode::BAD_REQUEST,
+            "header `mcp-session-id` must name the session to end",
+        );
     };
     let shared = &connection.shared;
     let Some(session) = connection.session(id, "DELETE") else {

@@ -1,3 +1,5 @@
+//! The session table: who finds what, and who makes room.
+
 use std::sync::Arc;
 
 use countersign_core::principal::{Authentication, Caller, Endpoint, Principal};
@@ -9,7 +11,10 @@ use tokio_util::sync::CancellationToken;
 use super::{Full, Limits, Sessions, fresh_id};
 use crate::session::Session;
 
-const LIMITS: Limits = Limits { total: 4, per_principal: 3 };
+const LIMITS: Limits = Limits {
+    total: 4,
+    per_principal: 3,
+};
 
 fn caller(subject: &str) -> Caller {
     Caller {

@@ -34,14 +34,24 @@ impl Drop for Gateway {
 }
 
 pub(crate) fn direct() -> Settings {
-    Settings { surfaces: vec![Surface::Direct], ..Settings::default() }
+    Settings {
+        surfaces: vec![Surface::Direct],
+        ..Settings::default()
+    }
 }
 
 pub(crate) async fn engine(entries: &[Arc<ServerEntry>]) -> (Arc<Engine>, Ledger) {
     let ledger = Ledger::memory();
     let settings = countersign_engine::Settings {
-        naming: Naming { prefix: "x".to_owned(), max_length: 64 },
-        upstream: UpstreamSettings { connect_timeout: LIMIT, call_timeout: LIMIT, response_bytes: 10_000_000 },
+        naming: Naming {
+            prefix: "x".to_owned(),
+            max_length: 64,
+        },
+        upstream: UpstreamSettings {
+            connect_timeout: LIMIT,
+            call_timeout: LIMIT,
+            response_bytes: 10_000_000,
+        },
         listed_as: Principal::local().key().clone(),
         debounce: Duration::from_millis(20),
         shown: Arc::new(Value::Null),
@@ -55,11 +65,20 @@ impl Gateway {
         let (engine, ledger) = engine(entries).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("binds");
         let metrics = TcpListener::bind("127.0.0.1:0").await.expect("binds");
-        let (address, metrics_address) = (listener.local_addr().expect("bound"), metrics.local_addr().expect("bound"));
+        let (address, metrics_address) = (
+            listener.local_addr().expect("bound"),
+            metrics.local_addr().expect("bound"),
+        );
         let (edge, stop) = (Edge::new(engine, settings), CancellationToken::new());
         let (serving, stopped) = (edge.clone(), stop.clone());
         tokio::spawn(async move { serving.serve(listener, Some(metrics), stopped).await.expect("serves") });
-        Self { address, metrics: metrics_address, edge, ledger, stop }
+        Self {
+            address,
+            metrics: metrics_address,
+            edge,
+            ledger,
+            stop,
+        }
     }
 
     pub(crate) fn stop(&self) {
@@ -82,7 +101,11 @@ impl Gateway {
 
     pub(crate) fn usual<'a>(&self, more: &[&'a str]) -> Vec<&'a str> {
         let host: &'static str = Box::leak(self.host().into_boxed_str());
-        let mut lines = vec![host, "Content-Type: application/json", "Accept: application/json, text/event-stream"];
+        let mut lines = vec![
+            host,
+            "Content-Type: application/json",
+            "Accept: application/json, text/event-stream",
+        ];
         lines.extend(more);
         lines
     }
@@ -95,13 +118,19 @@ impl Gateway {
     pub(crate) async fn session_with(&self, version: &str, capabilities: &str) -> &'static str {
         let response = self.post(&[], &initialize(version, capabilities)).await;
         assert_eq!(response.status, 200, "{response:?}");
-        let line = format!("Mcp-Session-Id: {}", response.header("mcp-session-id").expect("a session id"));
+        let line = format!(
+            "Mcp-Session-Id: {}",
+            response.header("mcp-session-id").expect("a session id")
+        );
         Box::leak(line.into_boxed_str())
     }
 
     /// A modern request; `params` are its members besides `_meta`.
     pub(crate) async fn modern(&self, method: &str, name: Option<&str>, params: &str) -> Response {
-        let mut lines = vec![format!("MCP-Protocol-Version: 2026-07-28"), format!("Mcp-Method: {method}")];
+        let mut lines = vec![
+            format!("MCP-Protocol-Version: 2026-07-28"),
+            format!("Mcp-Method: {method}"),
+        ];
         lines.extend(name.map(|name| format!("Mcp-Name: {name}")));
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         self.post(&lines, &modern(method, params)).await
@@ -110,8 +139,15 @@ impl Gateway {
     /// Opens a stream and gives the connection to read it from.
     pub(crate) async fn stream(&self, target: &str, lines: &[&str], body: &str) -> Events {
         let mut socket = TcpStream::connect(self.address).await.expect("connects");
-        socket.write_all(&request(target, lines, body.as_bytes())).await.expect("writes");
-        Events { socket, seen: Vec::new(), at: 0 }
+        socket
+            .write_all(&request(target, lines, body.as_bytes()))
+            .await
+            .expect("writes");
+        Events {
+            socket,
+            seen: Vec::new(),
+            at: 0,
+        }
     }
 }
 
@@ -123,12 +159,18 @@ pub(crate) fn initialize(version: &str, capabilities: &str) -> String {
 
 pub(crate) fn modern(method: &str, params: &str) -> String {
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
-    let params = if params.is_empty() { meta.to_owned() } else { format!("{params},{meta}") };
+    let params = if params.is_empty() {
+        meta.to_owned()
+    } else {
+        format!("{params},{meta}")
+    };
     format!(r#"{{"jsonrpc":"2.0","id":"m-1","method":"{method}","params":{{{params}}}}}"#)
 }
 
 pub(crate) fn call(id: &str, name: &str, arguments: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{arguments}}}}}"#)
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","arguments":{arguments}}}}}"#
+    )
 }
 
 fn request(target: &str, lines: &[&str], body: &[u8]) -> Vec<u8> {
@@ -172,18 +214,30 @@ impl Response {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let mut lines = head.split("\r\n");
-        let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|code| code.parse().ok());
+        let status = lines
+            .next()
+            .and_then(|line| line.split(' ').nth(1))
+            .and_then(|code| code.parse().ok());
         let headers: Vec<_> = lines
             .filter_map(|line| line.split_once(": "))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
-        let is_chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+        let is_chunked = headers
+            .iter()
+            .any(|(name, value)| name == "transfer-encoding" && value == "chunked");
         let body = if is_chunked { unchunked(body) } else { body.to_owned() };
-        Self { status: status.unwrap_or(0), headers, body }
+        Self {
+            status: status.unwrap_or(0),
+            headers,
+            body,
+        }
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(header, _)| header == name)
+            .map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -191,7 +245,9 @@ impl Response {
     }
 
     pub(crate) fn code(&self) -> i64 {
-        self.json()["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {self:?}"))
+        self.json()["error"]["code"]
+            .as_i64()
+            .unwrap_or_else(|| panic!("no error: {self:?}"))
     }
 
     pub(crate) fn result(&self) -> Value {
@@ -207,8 +263,11 @@ impl Response {
 }
 
 fn events_of(text: &str) -> Vec<Value> {
-    let data = text.split("\n\n").filter_map(|event| event.strip_prefix("data: ").or(event.strip_prefix("data:")));
-    data.map(|data| serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"))).collect()
+    let data = text
+        .split("\n\n")
+        .filter_map(|event| event.strip_prefix("data: ").or(event.strip_prefix("data:")));
+    data.map(|data| serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}")))
+        .collect()
 }
 
 fn unchunked(mut body: &str) -> String {
@@ -234,7 +293,9 @@ pub(crate) struct Events {
 impl Events {
     async fn more(&mut self) -> bool {
         let mut buffer = [0; 4096];
-        let length = tokio::time::timeout(LIMIT, self.socket.read(&mut buffer)).await.expect("says something in time");
+        let length = tokio::time::timeout(LIMIT, self.socket.read(&mut buffer))
+            .await
+            .expect("says something in time");
         let length = length.unwrap_or(0);
         self.seen.extend_from_slice(&buffer[..length]);
         length > 0
@@ -262,7 +323,10 @@ impl Events {
     pub(crate) async fn next_but_lists(&mut self) -> Option<Value> {
         loop {
             let message = self.next().await?;
-            if !message["method"].as_str().is_some_and(|method| method.ends_with("/list_changed")) {
+            if !message["method"]
+                .as_str()
+                .is_some_and(|method| method.ends_with("/list_changed"))
+            {
                 return Some(message);
             }
         }
@@ -286,7 +350,10 @@ impl Events {
 
 impl Response {
     fn complete_events(&self) -> Vec<Value> {
-        let complete = self.body.rfind("\n\n").map_or("", |end| self.body.get(..end + 2).unwrap_or_default());
+        let complete = self
+            .body
+            .rfind("\n\n")
+            .map_or("", |end| self.body.get(..end + 2).unwrap_or_default());
         events_of(complete)
     }
 }

@@ -20,7 +20,15 @@ async fn b086_foreign_pages_are_refused_on_every_route_before_parsing() {
         &[&host, "Origin: null"],
         &[&host, "Origin: http://localhost:6274", "Origin: http://localhost:6274"],
     ];
-    for target in ["POST /mcp", "GET /mcp", "DELETE /mcp", "OPTIONS /mcp", "GET /health", "GET /ready", "GET /nothing"] {
+    for target in [
+        "POST /mcp",
+        "GET /mcp",
+        "DELETE /mcp",
+        "OPTIONS /mcp",
+        "GET /health",
+        "GET /ready",
+        "GET /nothing",
+    ] {
         for lines in cases {
             let response = gateway.raw(target, lines, "not even JSON").await;
             assert_eq!(response.status, 403, "{target} {lines:?} {response:?}");
@@ -37,7 +45,14 @@ async fn b086_foreign_pages_are_refused_on_every_route_before_parsing() {
 #[tokio::test]
 async fn only_listed_origins_get_cors_headers() {
     let allowed_origins = vec!["http://localhost:6274".to_owned()];
-    let gateway = Gateway::start(Settings { allowed_origins, ..Settings::default() }, &[]).await;
+    let gateway = Gateway::start(
+        Settings {
+            allowed_origins,
+            ..Settings::default()
+        },
+        &[],
+    )
+    .await;
     let host = gateway.host();
     let lines = [
         host.as_str(),
@@ -47,11 +62,21 @@ async fn only_listed_origins_get_cors_headers() {
     ];
     let preflight = gateway.raw("OPTIONS /mcp", &lines, "").await;
     assert_eq!(preflight.status, 204);
-    assert_eq!(preflight.header("access-control-allow-origin"), Some("http://localhost:6274"));
-    assert!(preflight.header("access-control-allow-headers").is_some_and(|names| names.ends_with("mcp-param-region")));
+    assert_eq!(
+        preflight.header("access-control-allow-origin"),
+        Some("http://localhost:6274")
+    );
+    assert!(
+        preflight
+            .header("access-control-allow-headers")
+            .is_some_and(|names| names.ends_with("mcp-param-region"))
+    );
     let own = format!("Origin: http://{}", gateway.address);
     let response = gateway.raw("GET /health", &[&host, &own], "").await;
-    assert_eq!((response.status, response.header("access-control-allow-origin")), (200, None));
+    assert_eq!(
+        (response.status, response.header("access-control-allow-origin")),
+        (200, None)
+    );
 }
 
 #[tokio::test]
@@ -63,7 +88,10 @@ async fn b012_get_without_a_stream_is_405_before_anyone_is_asked_who_they_are() 
         &[],
         &["Accept: text/event-stream"],
         &["Accept: application/json"],
-        &["Accept: text/event-stream", "Mcp-Session-Id: 00000000-dead-beef-0000-000000000000"],
+        &[
+            "Accept: text/event-stream",
+            "Mcp-Session-Id: 00000000-dead-beef-0000-000000000000",
+        ],
         &["Accept: text/event-stream", "MCP-Protocol-Version: 2026-07-28", session],
         &["Accept: application/json", session],
         &[session],
@@ -73,7 +101,11 @@ async fn b012_get_without_a_stream_is_405_before_anyone_is_asked_who_they_are() 
         let mut lines = vec![host.as_str()];
         lines.extend(*more);
         let response = gateway.raw("GET /mcp", &lines, "").await;
-        assert_eq!((response.status, response.header("allow")), (405, Some("POST, DELETE")), "{more:?}");
+        assert_eq!(
+            (response.status, response.header("allow")),
+            (405, Some("POST, DELETE")),
+            "{more:?}"
+        );
         assert!(response.header("www-authenticate").is_none());
     }
 }
@@ -95,17 +127,32 @@ async fn b047_headers_are_bounded_and_may_not_hold_line_ends() {
 
 #[tokio::test]
 async fn b017_a_body_over_the_limit_is_413_and_names_the_limit() {
-    let gateway = Gateway::start(Settings { request_bytes: 1000, ..Settings::default() }, &[]).await;
-    let large = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":"{}"}}}}"#, "a".repeat(6 * 1024 * 1024));
+    let gateway = Gateway::start(
+        Settings {
+            request_bytes: 1000,
+            ..Settings::default()
+        },
+        &[],
+    )
+    .await;
+    let large = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":"{}"}}}}"#,
+        "a".repeat(6 * 1024 * 1024)
+    );
     let response = gateway.post(&[], &large).await;
     assert_eq!(response.status, 413);
-    assert!(response.body.contains("limits.request_bytes") && response.body.contains("1000"), "{response:?}");
+    assert!(
+        response.body.contains("limits.request_bytes") && response.body.contains("1000"),
+        "{response:?}"
+    );
     let host = gateway.host();
     let chunked = ["Content-Type: application/json", "Transfer-Encoding: chunked", &host];
     let body = format!("800\r\n{}\r\n0\r\n\r\n", "a".repeat(2048));
     let response = gateway.raw("PUT /mcp", &chunked, "").await;
     assert_eq!(response.status, 405);
-    let mut stream = gateway.stream("POST /mcp HTTP/1.1\r\nX-A: a\r\nX-B:", &chunked, &body).await;
+    let mut stream = gateway
+        .stream("POST /mcp HTTP/1.1\r\nX-A: a\r\nX-B:", &chunked, &body)
+        .await;
     assert!([400, 413].contains(&stream.head().await.status));
 }
 
@@ -122,7 +169,13 @@ async fn bodies_must_be_plain_json() {
         lines.extend(more);
         assert_eq!(gateway.raw("POST /mcp", &lines, LIST).await.status, 415, "{more:?}");
     }
-    let response = gateway.raw("POST /mcp", &[&host, "Content-Type: application/json", "Accept: text/html"], LIST).await;
+    let response = gateway
+        .raw(
+            "POST /mcp",
+            &[&host, "Content-Type: application/json", "Accept: text/html"],
+            LIST,
+        )
+        .await;
     assert_eq!(response.status, 406);
 }
 
@@ -136,13 +189,19 @@ async fn strict_json_is_refused_with_its_place() {
         ("\u{feff}{}", -32700),
         ("[]", -32600),
         ("{}", -32600),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}"#, -32600),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}"#,
+            -32600,
+        ),
         (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600),
         (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, -32600),
     ] {
         let response = gateway.post(&[session], body).await;
         assert_eq!(response.status, 400, "{body}");
-        assert!([code, -32600, -32602, -32700].contains(&response.code()), "{body} {response:?}");
+        assert!(
+            [code, -32600, -32602, -32700].contains(&response.code()),
+            "{body} {response:?}"
+        );
     }
 }
 
@@ -156,7 +215,9 @@ async fn probes_and_metrics_tell_how_the_gateway_is() {
     assert_eq!((ready.status, ready.json()["ready"].as_bool()), (200, Some(true)));
     let session = gateway.session().await;
     gateway.post(&[session], LIST).await;
-    gateway.post(&[session], &super::gateway::call("2", "core_server_list", "{}")).await;
+    gateway
+        .post(&[session], &super::gateway::call("2", "core_server_list", "{}"))
+        .await;
     gateway.edge.count_reload(countersign_edge::Reload::Applied);
     let host = format!("Host: {}", gateway.metrics);
     let metrics = exchange(gateway.metrics, "GET /metrics", &[&host], b"").await;

@@ -27,14 +27,18 @@ async fn handshake_agrees_on_a_version_and_gives_a_session() {
         assert_eq!(result["serverInfo"]["name"], "countersign");
         assert!(response.header("mcp-session-id").is_some_and(|id| id.len() == 64));
     }
-    let response = gateway.post(&[], r#"{"jsonrpc":"2.0","id":9,"method":"initialize","params":{}}"#).await;
+    let response = gateway
+        .post(&[], r#"{"jsonrpc":"2.0","id":9,"method":"initialize","params":{}}"#)
+        .await;
     assert_eq!((response.code(), response.json()["id"].as_i64()), (-32602, Some(9)));
 }
 
 #[tokio::test]
 async fn b002_unknown_session_is_404_with_the_same_id() {
     let gateway = Gateway::start(Settings::default(), &[]).await;
-    let response = gateway.post(&["Mcp-Session-Id: 00000000-dead-beef-0000-000000000000"], LIST).await;
+    let response = gateway
+        .post(&["Mcp-Session-Id: 00000000-dead-beef-0000-000000000000"], LIST)
+        .await;
     assert_eq!((response.status, response.json()["id"].as_str()), (404, Some("list")));
     assert_eq!(response.header("content-type"), Some("application/json"));
     let missing = gateway.post(&[], LIST).await;
@@ -44,7 +48,9 @@ async fn b002_unknown_session_is_404_with_the_same_id() {
 #[tokio::test]
 async fn b003_initialize_with_a_stale_session_opens_a_new_one() {
     let gateway = Gateway::start(Settings::default(), &[]).await;
-    let response = gateway.post(&["Mcp-Session-Id: stale"], &initialize("2025-11-25", "{}")).await;
+    let response = gateway
+        .post(&["Mcp-Session-Id: stale"], &initialize("2025-11-25", "{}"))
+        .await;
     assert_eq!(response.status, 200);
     assert!(response.header("mcp-session-id").is_some_and(|id| id != "stale"));
 }
@@ -62,7 +68,9 @@ async fn b008_refused_sessions_are_in_the_trail() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(super::gateway::LIMIT, is_there).await.expect("is recorded");
+    tokio::time::timeout(super::gateway::LIMIT, is_there)
+        .await
+        .expect("is recorded");
 }
 
 #[tokio::test]
@@ -92,14 +100,27 @@ async fn ended_session_is_gone() {
     assert_eq!(gateway.raw("DELETE /mcp", &[&host, session], "").await.status, 404);
     assert_eq!(gateway.raw("DELETE /mcp", &[&host], "").await.status, 400);
     assert_eq!(gateway.post(&[session], LIST).await.status, 404);
-    let modern = gateway.raw("DELETE /mcp", &[&host, session, "MCP-Protocol-Version: 2026-07-28"], "").await;
+    let modern = gateway
+        .raw("DELETE /mcp", &[&host, session, "MCP-Protocol-Version: 2026-07-28"], "")
+        .await;
     assert_eq!(modern.status, 405);
 }
 
 #[tokio::test]
 async fn sessions_over_the_limit_take_the_place_of_the_oldest() {
-    let gateway = Gateway::start(Settings { sessions_per_principal: 2, ..Settings::default() }, &[]).await;
-    let (first, second, third) = (gateway.session().await, gateway.session().await, gateway.session().await);
+    let gateway = Gateway::start(
+        Settings {
+            sessions_per_principal: 2,
+            ..Settings::default()
+        },
+        &[],
+    )
+    .await;
+    let (first, second, third) = (
+        gateway.session().await,
+        gateway.session().await,
+        gateway.session().await,
+    );
     assert_eq!(gateway.post(&[first], LIST).await.status, 404);
     assert_eq!(gateway.post(&[second], LIST).await.status, 200);
     assert_eq!(gateway.post(&[third], LIST).await.status, 200);
@@ -116,7 +137,11 @@ async fn version_header_must_be_a_served_one() {
         ("MCP-Protocol-Version: 1.0", 400),
     ] {
         let response = gateway.post(&[session, line], LIST).await;
-        assert_eq!((response.status, response.json()["id"].as_str()), (status, Some("list")), "{line}");
+        assert_eq!(
+            (response.status, response.json()["id"].as_str()),
+            (status, Some("list")),
+            "{line}"
+        );
     }
 }
 
@@ -125,9 +150,24 @@ async fn simple_requests_are_answered_here() {
     let gateway = Gateway::start(Settings::default(), &[]).await;
     let session = gateway.session().await;
     let ask = async |body: &str| gateway.post(&[session], body).await;
-    assert_eq!(ask(r#"{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}"#).await.body, r#"{"jsonrpc":"2.0","id":12345678901234567890,"result":{}}"#);
-    assert_eq!(ask(r#"{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"info"}}"#).await.result(), json!({}));
-    assert_eq!(ask(r#"{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"loud"}}"#).await.code(), -32602);
+    assert_eq!(
+        ask(r#"{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}"#)
+            .await
+            .body,
+        r#"{"jsonrpc":"2.0","id":12345678901234567890,"result":{}}"#
+    );
+    assert_eq!(
+        ask(r#"{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"info"}}"#)
+            .await
+            .result(),
+        json!({})
+    );
+    assert_eq!(
+        ask(r#"{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"loud"}}"#)
+            .await
+            .code(),
+        -32602
+    );
     let unknown = ask(r#"{"jsonrpc":"2.0","id":1,"method":"nonsense"}"#).await;
     assert_eq!((unknown.status, unknown.code()), (200, -32601));
     for (method, member) in [
@@ -135,10 +175,18 @@ async fn simple_requests_are_answered_here() {
         ("resources/list", "resources"),
         ("resources/templates/list", "resourceTemplates"),
     ] {
-        assert_eq!(ask(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#)).await.result(), json!({member: []}));
+        assert_eq!(
+            ask(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#))
+                .await
+                .result(),
+            json!({member: []})
+        );
     }
     let missing = ask(r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"no://where"}}"#).await;
-    assert_eq!((missing.code(), missing.json()["error"]["data"]["uri"].as_str()), (-32002, Some("no://where")));
+    assert_eq!(
+        (missing.code(), missing.json()["error"]["data"]["uri"].as_str()),
+        (-32002, Some("no://where"))
+    );
 }
 
 #[tokio::test]
@@ -148,18 +196,35 @@ async fn surfaces_are_chosen_by_settings_and_by_header() {
     let names = async |more: &str| {
         let response = gateway.post(&[session, more], LIST).await;
         let tools = response.result()["tools"].as_array().expect("tools").clone();
-        tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+        tools
+            .iter()
+            .map(|tool| tool["name"].as_str().expect("a name").to_owned())
+            .collect::<Vec<_>>()
     };
     let meta = names("X-A: b").await;
     assert!(meta.contains(&"call_tool".to_owned()) && !meta.contains(&"core_server_list".to_owned()));
     let direct = names("X-Countersign-Surface: direct").await;
     assert!(direct.contains(&"core_server_list".to_owned()) && !direct.contains(&"call_tool".to_owned()));
-    assert_eq!(names("X-Countersign-Surface: meta, direct").await.len(), meta.len() + direct.len());
+    assert_eq!(
+        names("X-Countersign-Surface: meta, direct").await.len(),
+        meta.len() + direct.len()
+    );
     let unknown = gateway.post(&[session, "X-Countersign-Surface: all"], LIST).await;
     assert_eq!(unknown.status, 400);
-    assert!(unknown.body.contains("`meta`") && unknown.body.contains("`direct`"), "{unknown:?}");
-    for narrowing in ["X-Countersign-Toolset: a", "X-muster-Toolset: a", "X-Countersign-Specialist: a"] {
-        assert_eq!(gateway.post(&[session, narrowing], LIST).await.status, 400, "{narrowing}");
+    assert!(
+        unknown.body.contains("`meta`") && unknown.body.contains("`direct`"),
+        "{unknown:?}"
+    );
+    for narrowing in [
+        "X-Countersign-Toolset: a",
+        "X-muster-Toolset: a",
+        "X-Countersign-Specialist: a",
+    ] {
+        assert_eq!(
+            gateway.post(&[session, narrowing], LIST).await.status,
+            400,
+            "{narrowing}"
+        );
     }
 }
 
@@ -190,7 +255,8 @@ async fn b041_null_arguments() {
     let gateway = Gateway::start(direct(), &[upstream.entry("s")]).await;
     let session = gateway.session().await;
     let ask = async |arguments: &str| {
-        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x_s_echo"{arguments}}}}}"#);
+        let body =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"x_s_echo"{arguments}}}}}"#);
         gateway.post(&[session], &body).await
     };
     for same in ["", r#","arguments":{}"#] {
@@ -226,9 +292,16 @@ async fn unknown_tools_prompts_and_servers_are_said_so() {
     let session = gateway.session().await;
     let response = gateway.post(&[session], &call("1", "core_server_lost", "{}")).await;
     let error = response.json()["error"].clone();
-    assert_eq!((error["code"].as_i64(), error["message"].as_str()), (Some(-32602), Some("Tool not found: core_server_lost")));
+    assert_eq!(
+        (error["code"].as_i64(), error["message"].as_str()),
+        (Some(-32602), Some("Tool not found: core_server_lost"))
+    );
     assert_eq!(error["data"]["code"], "tool_not_found");
-    assert!(error["data"]["nearest"].as_array().is_some_and(|nearest| nearest.contains(&json!("core_server_list"))));
+    assert!(
+        error["data"]["nearest"]
+            .as_array()
+            .is_some_and(|nearest| nearest.contains(&json!("core_server_list")))
+    );
     let prompt = r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"nope"}}"#;
     assert_eq!(gateway.post(&[session], prompt).await.code(), -32602);
 }
@@ -240,7 +313,10 @@ async fn batches_are_for_2025_03_26_only() {
     let old = gateway.session_with("2025-03-26", "{}").await;
     let answers = gateway.post(&[old], batch).await.json();
     assert_eq!(answers.as_array().map(Vec::len), Some(2));
-    assert_eq!((&answers[0]["id"], &answers[1]["error"]["code"]), (&json!(1), &json!(-32601)));
+    assert_eq!(
+        (&answers[0]["id"], &answers[1]["error"]["code"]),
+        (&json!(1), &json!(-32601))
+    );
     let quiet = r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#;
     assert_eq!(gateway.post(&[old], quiet).await.status, 202);
     let new = gateway.session().await;
@@ -254,8 +330,80 @@ async fn event_stream_alone_is_answered_as_events() {
     let gateway = Gateway::start(Settings::default(), &[]).await;
     let session = gateway.session().await;
     let host = gateway.host();
-    let lines = [host.as_str(), session, "Content-Type: application/json", "Accept: text/event-stream"];
+    let lines = [
+        host.as_str(),
+        session,
+        "Content-Type: application/json",
+        "Accept: text/event-stream",
+    ];
     let response = gateway.raw("POST /mcp", &lines, LIST).await;
     assert_eq!(response.header("content-type"), Some("text/event-stream"));
     assert_eq!(response.events().len(), 1);
+}
+
+#[tokio::test]
+async fn b044_any_text_makes_the_round_trip_and_half_characters_are_refused() {
+    let upstream = Upstream::start().await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("s")]).await;
+    let session = gateway.session().await;
+    let text = r#"{"t":"Đ × ★ 漢字 \ud83d\ude00 \u2028 \u0000"}"#;
+    let echoed = gateway.post(&[session], &call("\"ü\"", "x_s_echo", text)).await;
+    assert_eq!(echoed.json()["id"], "ü");
+    assert_eq!(
+        echoed.result()["echo"]["arguments"]["t"],
+        "Đ × ★ 漢字 \u{1f600} \u{2028} \0"
+    );
+    let half = gateway
+        .post(&[session], &call("1", "x_s_echo", r#"{"t":"\ud800"}"#))
+        .await;
+    assert_eq!(half.status, 400);
+    assert!(half.code() < -32000);
+}
+
+#[tokio::test]
+async fn b060_arguments_never_choose_the_tool() {
+    let upstream = Upstream::start().await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("s")]).await;
+    let session = gateway.session().await;
+    let arguments = r#"{"__server":"x","name":"delete","tool_name":"delete"}"#;
+    let echoed = gateway
+        .post(&[session], &call("1", "x_s_echo", arguments))
+        .await
+        .result()["echo"]
+        .clone();
+    assert_eq!(
+        (&echoed["name"], echoed["arguments"].to_string().as_str()),
+        (&json!("echo"), arguments)
+    );
+}
+
+#[tokio::test]
+async fn duplicate_keys_are_refused_wherever_they_are() {
+    let gateway = Gateway::start(direct(), &[]).await;
+    let session = gateway.session().await;
+    for body in [
+        r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","m\u0065thod":"tools/call"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"core_events","name":"core_server_stop"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"core_events","arguments":{"a":{"b":1,"b":2}}}}"#,
+    ] {
+        let response = gateway.post(&[session], body).await;
+        assert_eq!(response.status, 400, "{body}");
+        assert!(
+            response.json()["error"]["message"]
+                .as_str()
+                .is_some_and(|text| text.contains("duplicate")),
+            "{response:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn large_capabilities_are_not_kept() {
+    let gateway = Gateway::start(direct(), &[]).await;
+    let capabilities = format!(r#"{{"experimental":{{"a":"{}"}}}}"#, "a".repeat(10_000));
+    assert_eq!(
+        gateway.post(&[], &initialize("2025-11-25", &capabilities)).await.code(),
+        -32602
+    );
 }

@@ -47,7 +47,9 @@ impl http_body::Body for Events {
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(cx).map(|text| text.map(|text| Ok(Frame::data(Bytes::from(text)))))
+        self.0
+            .poll_recv(cx)
+            .map(|text| text.map(|text| Ok(Frame::data(Bytes::from(text)))))
     }
 }
 
@@ -99,7 +101,11 @@ impl Upstream {
     pub(crate) async fn received(&self, wanted: impl Fn(&Value) -> bool) -> Value {
         let mut received = self.state.received.subscribe();
         let found = received.wait_for(|all| all.iter().any(&wanted));
-        let all = tokio::time::timeout(LIMIT, found).await.expect("is sent in time").expect("open").clone();
+        let all = tokio::time::timeout(LIMIT, found)
+            .await
+            .expect("is sent in time")
+            .expect("open")
+            .clone();
         all.into_iter().find(|message| wanted(message)).expect("was found")
     }
 
@@ -114,14 +120,18 @@ impl Upstream {
                 tokio::task::yield_now().await;
             }
         };
-        for stream in tokio::time::timeout(LIMIT, listening).await.expect("somebody listens in time") {
+        for stream in tokio::time::timeout(LIMIT, listening)
+            .await
+            .expect("somebody listens in time")
+        {
             stream.send(format!("data: {message}\n\n")).await.ok();
         }
     }
 
     pub(crate) async fn add_tool(&self, name: &'static str) {
         self.state.tools.lock().expect("lock").push(name);
-        self.say(&json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})).await;
+        self.say(&json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"}))
+            .await;
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Events> {
@@ -141,7 +151,10 @@ impl Upstream {
             return respond(202, "application/json", receiver);
         }
         if message["method"] == "server/discover" {
-            sender.send(json!({"jsonrpc":"2.0","id":id,"error":{"code":-32601,"message":"no"}}).to_string()).await.ok();
+            sender
+                .send(json!({"jsonrpc":"2.0","id":id,"error":{"code":-32601,"message":"no"}}).to_string())
+                .await
+                .ok();
             return respond(200, "application/json", receiver);
         }
         if message["method"] == "tools/call" && !["echo", "odd"].iter().any(|name| message["params"]["name"] == *name) {
@@ -150,7 +163,10 @@ impl Upstream {
             return respond(200, "text/event-stream", receiver);
         }
         let result = self.result(&message);
-        sender.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)).await.ok();
+        sender
+            .send(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
+            .await
+            .ok();
         respond(200, "application/json", receiver)
     }
 
@@ -190,7 +206,8 @@ impl Upstream {
         let say = async |value: Value| {
             out.send(format!("data: {value}\n\n")).await.ok();
         };
-        let done = |text: Value| json!({"jsonrpc":"2.0","id":id,"result":{"content":[],"structuredContent":{"said":text}}});
+        let done =
+            |text: Value| json!({"jsonrpc":"2.0","id":id,"result":{"content":[],"structuredContent":{"said":text}}});
         match params["name"].as_str().unwrap_or_default() {
             "progress" => {
                 let token = params["_meta"]["progressToken"].clone();
@@ -201,17 +218,23 @@ impl Upstream {
             }
             "log" => {
                 for level in ["debug", "error"] {
-                    say(json!({"jsonrpc":"2.0","method":"notifications/message","params":{"level":level,"data":level}})).await;
+                    say(
+                        json!({"jsonrpc":"2.0","method":"notifications/message","params":{"level":level,"data":level}}),
+                    )
+                    .await;
                 }
                 say(done(json!("logged"))).await;
             }
             "ask" => {
-                say(json!({"jsonrpc":"2.0","id":"up-1","method":"sampling/createMessage","params":{"messages":[]}})).await;
+                say(json!({"jsonrpc":"2.0","id":"up-1","method":"sampling/createMessage","params":{"messages":[]}}))
+                    .await;
                 let answer = self.received(|message| message["id"] == "up-1").await;
                 say(done(answer)).await;
             }
             _ => {
-                let cancelled = self.received(|message| message["method"] == "notifications/cancelled").await;
+                let cancelled = self
+                    .received(|message| message["method"] == "notifications/cancelled")
+                    .await;
                 assert_eq!(cancelled["params"]["requestId"], id);
             }
         }
@@ -220,5 +243,8 @@ impl Upstream {
 
 fn respond(status: u16, content_type: &str, body: mpsc::Receiver<String>) -> Response<Events> {
     let response = Response::builder().status(status).header("content-type", content_type);
-    response.header("mcp-session-id", "upstream-session").body(Events(body)).expect("a response")
+    response
+        .header("mcp-session-id", "upstream-session")
+        .body(Events(body))
+        .expect("a response")
 }

@@ -1,3 +1,5 @@
+//! Headers: limits, readings, refusals.
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{Accepts, Read, broken_limit, is_modern, unreadable};
@@ -41,7 +43,13 @@ fn only_dates_are_versions() {
 
 #[test]
 fn doubled_protocol_headers_are_named() {
-    for name in ["mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "x-countersign-surface"] {
+    for name in [
+        "mcp-session-id",
+        "mcp-protocol-version",
+        "mcp-method",
+        "mcp-name",
+        "x-countersign-surface",
+    ] {
         let error = Read::of(&headers(&[(name, "a"), (name, "a")])).expect_err("must be refused");
         assert!(error.contains(name), "{error}");
     }
@@ -51,7 +59,10 @@ fn doubled_protocol_headers_are_named() {
 fn narrowing_headers_are_refused() {
     for name in ["X-Countersign-Toolset", "X-muster-Toolset", "X-Countersign-Specialist"] {
         let error = Read::of(&headers(&[(name, "readers")])).expect_err("must be refused");
-        assert!(error.contains(&name.to_ascii_lowercase()) && error.contains("not supported"), "{error}");
+        assert!(
+            error.contains(&name.to_ascii_lowercase()) && error.contains("not supported"),
+            "{error}"
+        );
     }
 }
 
@@ -66,7 +77,10 @@ fn b047_long_headers_are_refused() {
 
 #[test]
 fn only_plain_json_is_readable() {
-    assert_eq!(unreadable(&headers(&[("content-type", "application/json; charset=utf-8")])), None);
+    assert_eq!(
+        unreadable(&headers(&[("content-type", "application/json; charset=utf-8")])),
+        None
+    );
     for lines in [
         &[][..],
         &[("content-type", "text/plain")],
