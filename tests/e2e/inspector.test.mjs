@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { until } from './lib/clients.mjs';
-import { HERE, NODE, configuration, environment, serve, stdio } from './lib/gateway.mjs';
+import { BINARY, HERE, NODE, configuration, environment, serve } from './lib/gateway.mjs';
 import { everything, filesystem, files } from './lib/servers.mjs';
 
 const run = promisify(execFile);
@@ -28,8 +28,8 @@ for (const surface of ['meta', 'direct']) {
     for (const transport of ['http', 'stdio']) {
       const target = () => {
         if (transport === 'http') return [gateway.url, '--transport', 'http'];
-        const { command, args } = stdio(dir);
-        return [command, ...args];
+        // The inspector has a --config of its own, so the folder is named by the environment.
+        return [BINARY, 'stdio', '-e', `COUNTERSIGN_CONFIG=${dir}`];
       };
 
       test(`lists and calls over ${transport}`, async () => {
@@ -39,8 +39,12 @@ for (const surface of ['meta', 'direct']) {
         });
         assert.ok(tools.every((tool) => tool.inputSchema.type === 'object'));
         const called = await until('the server is up', async () => {
-          const result = await inspect(
-            target(), '--method', 'tools/call', '--tool-name', 'x_everything_echo', '--tool-arg', 'message=hi');
+          // It calls only what is listed.
+          const call =
+            surface === 'meta'
+              ? ['call_tool', '--tool-arg', 'name=x_everything_echo', 'arguments={"message":"hi"}']
+              : ['x_everything_echo', '--tool-arg', 'message=hi'];
+          const result = await inspect(target(), '--method', 'tools/call', '--tool-name', ...call);
           return !result.isError && result;
         });
         assert.equal(called.content[0].text, 'Echo: hi');

@@ -1,6 +1,7 @@
 """The official Python client over HTTP and stdio, on both surfaces, in the mode it picks by itself and in the legacy one."""
 
 import asyncio
+import contextlib
 import json
 import os
 import pathlib
@@ -11,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from mcp import Client, StdioServerParameters
+from mcp import Client, StdioServerParameters, types
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -85,6 +86,17 @@ class Gateway:
             self.child.wait(15)
         except subprocess.TimeoutExpired:
             self.child.kill()
+            self.child.wait()
+
+
+async def said_by_model(_context, _params):
+    return types.CreateMessageResult(
+        role="assistant", model="test", content=types.TextContent(type="text", text="said by the model of the test")
+    )
+
+
+async def said_by_user(_context, _params):
+    return types.ElicitResult(action="accept", content={"name": "Ada", "color": "green"})
 
 
 class SurfaceTest(unittest.TestCase):
@@ -92,23 +104,28 @@ class SurfaceTest(unittest.TestCase):
 
     def story(self, surface, transport, mode):
         place = Place(surface)
-        gateway = Gateway(place.config) if transport == "http" else None
-        try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(place.folder.cleanup)
+            gateway = None
+            if transport == "http":
+                gateway = Gateway(place.config)
+                stack.callback(gateway.log.close)
+                stack.callback(gateway.stop)
             asyncio.run(asyncio.wait_for(self.talk(place, gateway, surface, mode), 240))
-        finally:
-            if gateway:
-                gateway.stop()
 
     async def talk(self, place, gateway, surface, mode):
         if gateway:
             target = gateway.url
         else:
             arguments = ["stdio", "--config", str(place.config)]
-            target = StdioServerParameters(command=BINARY, args=arguments, env=dict(os.environ))
-        async with Client(target, mode=mode) as client:
+            target = StdioServerParameters(command=BINARY, args=arguments, env={**os.environ, "RUST_LOG": "off"})
+        async with Client(
+            target, mode=mode, sampling_callback=said_by_model, elicitation_callback=said_by_user
+        ) as client:
             await self.wait_for_servers(client, surface)
             await self.calls(client, surface, place)
             await self.progress(client, surface)
+            await self.questions(client, surface)
             await self.resources_and_prompts(client)
 
     async def names(self, client, surface):
@@ -167,6 +184,13 @@ class SurfaceTest(unittest.TestCase):
         name = "x_everything_trigger-long-running-operation"
         await self.call(client, surface, name, {"duration": 1, "steps": 3}, progress_callback=note)
         self.assertEqual(seen, [1, 2, 3])
+
+    async def questions(self, client, surface):
+        name = "x_everything_trigger-sampling-request"
+        sampled = await self.call(client, surface, name, {"prompt": "what?", "maxTokens": 10})
+        self.assertIn("said by the model of the test", text(sampled))
+        name = "x_everything_trigger-elicitation-request"
+        self.assertIn("Ada", text(await self.call(client, surface, name, {})))
 
     async def resources_and_prompts(self, client):
         resources = await client.list_resources()
