@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use countersign_core::catalogue::{Availability, Catalogue};
-use countersign_engine::{Outcome, Provenance};
+use countersign_engine::{Engine, Outcome};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
@@ -64,13 +64,6 @@ struct MethodLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CallLabels {
-    server: String,
-    effect: &'static str,
-    fate: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ServerLabels {
     server: String,
     state: &'static str,
@@ -91,7 +84,6 @@ pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<MethodLabels, Histogram>,
-    calls: Family<CallLabels, Counter>,
     guard_refusals: Counter,
     reloads: Family<ReloadLabels, Counter>,
     sessions: Gauge,
@@ -99,7 +91,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new(version: &'static str) -> Self {
+    pub(crate) fn new(engine: &Engine, version: &'static str) -> Self {
         let mut registry = Registry::with_prefix("countersign");
         let requests = Family::default();
         registry.register(
@@ -113,12 +105,7 @@ impl Metrics {
             "How long requests took",
             request_seconds.clone(),
         );
-        let calls = Family::default();
-        registry.register(
-            "calls",
-            "Calls that were admitted, by server, effect and fate",
-            calls.clone(),
-        );
+        engine.register_metrics(&mut registry);
         let guard_refusals = Counter::default();
         registry.register(
             "guard_refusals",
@@ -140,7 +127,6 @@ impl Metrics {
             registry,
             requests,
             request_seconds,
-            calls,
             guard_refusals,
             reloads,
             sessions,
@@ -159,19 +145,6 @@ impl Metrics {
         self.request_seconds
             .get_or_create(&MethodLabels { method })
             .observe(took.as_secs_f64());
-    }
-
-    /// A call that was admitted ended. Refusals have no server and are counted as requests only.
-    pub(crate) fn call(&self, outcome: &Outcome, effect: &'static str) {
-        let (from, fate) = match outcome {
-            Outcome::Result { from, .. } => (from, "done"),
-            Outcome::Error { from, .. } => (from, "failed"),
-            Outcome::Failed { from, fate, .. } => (from, fate.word()),
-            Outcome::Refused(_) | Outcome::Unrecorded { .. } | Outcome::Cancelled => return,
-        };
-        let Provenance { server, .. } = from;
-        let server = server.as_ref().map_or("gateway", |server| server.as_str()).to_owned();
-        self.calls.get_or_create(&CallLabels { server, effect, fate }).inc();
     }
 
     /// A request was turned away by the guard; says whether it is one of those that the trail records.

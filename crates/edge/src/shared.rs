@@ -32,10 +32,10 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(engine: Arc<Engine>, settings: Settings) -> Self {
         Self {
+            metrics: Metrics::new(&engine, settings.version),
             engine,
             sessions: Sessions::default(),
             watches: Watches::default(),
-            metrics: Metrics::new(settings.version),
             in_force: ArcSwap::from_pointee(InForce::new(settings)),
             local: Arc::new(Principal::local()),
             requests: AtomicU64::new(1),

@@ -1,5 +1,7 @@
 //! The one way of a call: world → judge → settle → begin → call → finish (I1, I6).
 
+use std::time::Instant;
+
 use countersign_core::admit::{self, Admission, Ask, Origin, Permit, Target};
 use countersign_core::outcome::Fate;
 use countersign_core::principal::Caller;
@@ -43,6 +45,7 @@ impl Engine {
                     subject,
                     reason: refusal.sentence.clone(),
                 });
+                self.shared.metrics.turned_away("refused");
                 Err(refusal)
             }
         }
@@ -58,12 +61,15 @@ impl Engine {
         let recorded = match self.shared.ledger.begin(permit, clock::now()).await {
             Ok(recorded) => recorded,
             Err(error) => {
+                self.shared.metrics.turned_away("unrecorded");
                 return Outcome::Unrecorded {
                     reason: error.to_string(),
                 };
             }
         };
+        let began = Instant::now();
         let call = recorded.call();
+        self.shared.metrics.admitted(call);
         let from = match call.target() {
             Target::Server(server) => Provenance {
                 server: Some(server.clone()),
@@ -78,11 +84,13 @@ impl Engine {
             Some(_) => self.shared.upstreams.call(recorded, passage).await,
             None => core_tools::run(self, recorded).await,
         };
-        let (fate, outcome) = told(answer, from);
+        let took = began.elapsed();
+        let fate = fate_of(&answer);
+        self.shared.metrics.ended(&from, fate, took);
         if let Err(error) = self.shared.ledger.finish(receipt, End { fate, at: clock::now() }) {
             tracing::error!(%error, "the fate of a call cannot be recorded");
         }
-        outcome
+        told(answer, from)
     }
 
     /// Writes a note; a note that cannot be written is logged, since nothing was let through.
@@ -93,32 +101,33 @@ impl Engine {
     }
 }
 
-/// What the trail and the caller are told of an answer.
-fn told(answer: Answer, from: Provenance) -> (Fate, Outcome) {
+/// What became of a call, in the word of the trail.
+fn fate_of(answer: &Answer) -> Fate {
     match answer {
-        Answer::Result(result) => (Fate::Done, Outcome::Result { result, from }),
-        Answer::Error(error) => (Fate::Failed, Outcome::Error { error, from }),
-        Answer::NotSent(error) => (
-            Fate::NotSent,
-            Outcome::Failed {
-                fate: Fate::NotSent,
-                sentence: error.to_string(),
-                from,
-            },
-        ),
+        Answer::Result(_) => Fate::Done,
+        Answer::Error(_) => Fate::Failed,
+        Answer::NotSent(_) => Fate::NotSent,
+        Answer::Lost { .. } | Answer::Cancelled => Fate::OutcomeUnknown,
+    }
+}
+
+/// What the caller is told of an answer.
+fn told(answer: Answer, from: Provenance) -> Outcome {
+    let fate = fate_of(&answer);
+    match answer {
+        Answer::Result(result) => Outcome::Result { result, from },
+        Answer::Error(error) => Outcome::Error { error, from },
+        Answer::NotSent(error) => Outcome::Failed {
+            fate,
+            sentence: error.to_string(),
+            from,
+        },
         Answer::Lost { reason } => {
             let sentence =
                 format!("the outcome is unknown: {reason}; the call may have run, and it was not sent again");
-            (
-                Fate::OutcomeUnknown,
-                Outcome::Failed {
-                    fate: Fate::OutcomeUnknown,
-                    sentence,
-                    from,
-                },
-            )
+            Outcome::Failed { fate, sentence, from }
         }
-        Answer::Cancelled => (Fate::OutcomeUnknown, Outcome::Cancelled),
+        Answer::Cancelled => Outcome::Cancelled,
     }
 }
 

@@ -4,6 +4,7 @@ mod book;
 mod call;
 mod clock;
 mod core_tools;
+mod metrics;
 mod outcome;
 mod refresh;
 
@@ -61,6 +62,7 @@ struct Shared {
     rules: Arc<Rules>,
     scripts: Scripts,
     ledger: Ledger,
+    metrics: metrics::CallMetrics,
     upstreams: Upstreams,
     book: Mutex<book::Book>,
     gathering: Mutex<BTreeSet<countersign_core::names::ServerName>>,
@@ -93,6 +95,7 @@ impl Engine {
                 because: "this gateway runs no scripts",
             },
             ledger,
+            metrics: metrics::CallMetrics::new(),
             upstreams,
             book: Mutex::default(),
             gathering: Mutex::default(),
@@ -229,6 +232,11 @@ impl Engine {
             servers: world.catalogue.servers().iter().map(server).collect(),
             findings: world.catalogue.findings().to_vec(),
         }
+    }
+
+    /// Makes the counts of decisions and outcomes part of a registry.
+    pub fn register_metrics(&self, registry: &mut prometheus_client::registry::Registry) {
+        self.shared.metrics.register(registry);
     }
 
     /// Ends every task, connection and child process; writes out the ledger.

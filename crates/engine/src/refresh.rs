@@ -134,7 +134,7 @@ async fn publish(shared: Arc<Shared>) {
         })
         .await;
         match built {
-            Ok(catalogue) => shared.swap_in(Arc::new(catalogue), revision),
+            Ok(catalogue) => shared.swap_in(&Arc::new(catalogue), revision),
             Err(error) => tracing::error!(%error, "the catalogue could not be built; the one before stays in force"),
         }
     }
@@ -142,11 +142,11 @@ async fn publish(shared: Arc<Shared>) {
 
 impl Shared {
     /// Puts a snapshot in force and tells callers which of their lists differ.
-    fn swap_in(&self, catalogue: Arc<Catalogue>, revision: u64) {
+    fn swap_in(&self, catalogue: &Arc<Catalogue>, revision: u64) {
         for finding in catalogue.findings() {
             tracing::debug!(server = %finding.server, subject = finding.subject.as_deref(), what = %finding.what, "finding");
         }
-        let before = self.catalogue.swap(Arc::clone(&catalogue));
+        let before = self.catalogue.swap(Arc::clone(catalogue));
         let changes = [
             (before.tools_digest() != catalogue.tools_digest(), Change::Tools),
             (before.prompts_digest() != catalogue.prompts_digest(), Change::Prompts),

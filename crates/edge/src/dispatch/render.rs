@@ -29,19 +29,14 @@ pub(super) struct Frame {
     in_force: Arc<InForce>,
     /// The tool's exposed name, the prompt's, or the URI.
     subject: String,
-    effect: &'static str,
 }
 
 impl Frame {
     pub(super) fn new(asking: &Asking, request: &Request<'_>, method: Method, work: &Work) -> Self {
-        let (subject, effect) = match work {
-            Work::Meta(..) => (String::new(), "unknown"),
-            Work::Ask(Ask::Tool { name, .. }) => (name.clone(), effect_of(&asking.shared.engine, name)),
-            Work::Ask(Ask::Prompt { name, .. }) => (name.clone(), "read_only"),
-            Work::Ask(Ask::Resource { uri, .. } | Ask::Subscribe { uri } | Ask::Unsubscribe { uri }) => {
-                (uri.clone(), "read_only")
-            }
-            Work::Ask(Ask::Complete { .. }) => (String::new(), "read_only"),
+        let subject = match work {
+            Work::Ask(Ask::Tool { name, .. } | Ask::Prompt { name, .. }) => name.clone(),
+            Work::Ask(Ask::Resource { uri, .. } | Ask::Subscribe { uri } | Ask::Unsubscribe { uri }) => uri.clone(),
+            Work::Meta(..) | Work::Ask(Ask::Complete { .. }) => String::new(),
         };
         Self {
             id: request.id.to_owned(),
@@ -49,13 +44,7 @@ impl Frame {
             version: asking.version(),
             in_force: Arc::clone(&asking.in_force),
             subject,
-            effect,
         }
-    }
-
-    /// What the call may do, for the metrics.
-    pub(super) fn effect(&self) -> &'static str {
-        self.effect
     }
 
     fn is_about_a_resource(&self) -> bool {
@@ -64,14 +53,6 @@ impl Frame {
             Method::ReadResource | Method::Subscribe | Method::Unsubscribe
         )
     }
-}
-
-fn effect_of(engine: &Engine, name: &str) -> &'static str {
-    engine
-        .world()
-        .catalogue
-        .tool(name)
-        .map_or("unknown", |tool| tool.classified.effect.word())
 }
 
 /// A result that the gateway itself wrote, raw.

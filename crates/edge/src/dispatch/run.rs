@@ -107,7 +107,6 @@ impl Job {
         self.shared
             .metrics
             .request(frame.method.word(), verdict, started.elapsed());
-        self.shared.metrics.call(&outcome, frame.effect());
         render(frame, &self.shared.engine, outcome)
     }
 

@@ -224,7 +224,7 @@ async fn probes_and_metrics_tell_how_the_gateway_is() {
     for line in [
         "countersign_sessions 1",
         r#"countersign_requests_total{method="tools/list",outcome="done"} 1"#,
-        r#"countersign_calls_total{server="gateway",effect="read_only",fate="done"} 1"#,
+        r#"countersign_calls_total{server="gateway",tool="core_server_list",effect="read_only",decision="ran"} 1"#,
         r#"countersign_configuration_reloads_total{result="applied"} 1"#,
         "countersign_build_info{version=",
     ] {

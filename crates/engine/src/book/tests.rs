@@ -47,7 +47,7 @@ fn availability(book: &Book) -> Availability {
 fn only_one_listing_of_a_server_is_under_way() {
     let mut book = Book::default();
     let a = entry("a", "1", Start::Boot);
-    assert_eq!(book.apply(&[Arc::clone(&a)]), [a.name.clone()]);
+    assert_eq!(book.apply(&[Arc::clone(&a)]), std::slice::from_ref(&a.name));
     assert!(book.begin(&a.name, None).is_some());
     assert!(book.begin(&a.name, None).is_none());
     assert_eq!(
@@ -135,7 +135,7 @@ fn suspended_and_stopped_servers_are_not_listed_and_lazy_ones_wait_for_a_use() {
     let mut book = Book::default();
     let (lazy, off) = (entry("lazy", "1", Start::Lazy), entry("off", "1", Start::Suspended));
     assert!(book.apply(&[Arc::clone(&lazy), Arc::clone(&off)]).is_empty());
-    assert_eq!(book.lazy(), [lazy.name.clone()]);
+    assert_eq!(book.lazy(), std::slice::from_ref(&lazy.name));
     assert!(book.begin(&off.name, None).is_none());
     book.set(&lazy.name, Availability::Stopped);
     assert!(book.begin(&lazy.name, None).is_none());
