@@ -1,4 +1,10 @@
 //! The engine over a real child process: one way for every call, and snapshots that follow the server.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::wildcard_enum_match_arm,
+    reason = "helpers of tests fail as tests do"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
