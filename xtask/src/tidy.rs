@@ -82,7 +82,9 @@ fn files(root: &Path) -> anyhow::Result<Vec<File>> {
                 if !SKIPPED.contains(&name.as_str()) && !name.starts_with("target-") {
                     open.push(path);
                 }
-            } else if let Ok(text) = std::fs::read_to_string(&path) {
+            } else if name != ".git"
+                && let Ok(text) = std::fs::read_to_string(&path)
+            {
                 let path = path.strip_prefix(root)?.to_string_lossy().replace('\\', "/");
                 found.push(File { path, text });
             }

@@ -6,6 +6,8 @@ mod content;
 mod handler;
 mod prompts;
 mod resources;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,6 +1,8 @@
 //! An upstream with exact, odd JSON, to prove that what a server says passes the gateway byte for byte.
 
 mod cases;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -6,16 +6,21 @@ use super::{File, Problem};
 
 const PAGES: &str = "docs/codes/";
 
+/// Files whose words `Self::Name => "word"` are all codes.
+const WORDS: &[&str] = &["crates/core/src/refusal.rs", "crates/core/src/outcome.rs"];
+/// What stands right before a code where the edge and the engine name one of their own.
+const BEFORE: &[&str] = &["Failure::new(", "code: "];
+
 pub(super) fn problems(files: &[File]) -> Vec<Problem> {
     let mut codes = BTreeSet::new();
     for file in files
         .iter()
-        .filter(|file| file.path.starts_with("crates/") && file.path.ends_with(".rs"))
+        .filter(|file| file.path.ends_with(".rs") && !file.path.contains("/tests"))
     {
-        if file.path == "crates/core/src/refusal.rs" {
+        if WORDS.contains(&file.path.as_str()) {
             codes.extend(file.text.lines().filter_map(word_of_arm));
-        } else if file.path.starts_with("crates/edge/src/") && !file.path.ends_with("tests.rs") {
-            codes.extend(file.text.lines().filter_map(word_of_constant));
+        } else if file.path.starts_with("crates/edge/src/") || file.path.starts_with("crates/engine/src/") {
+            codes.extend(BEFORE.iter().flat_map(|before| words_after(&file.text, before)));
         }
     }
     let pages: BTreeSet<String> = files
@@ -50,10 +55,12 @@ fn word_of_arm(line: &str) -> Option<String> {
     quoted(rest)
 }
 
-/// The word of `const CODE_NAME: &str = "word";`, the form in which the edge names codes of its own.
-fn word_of_constant(line: &str) -> Option<String> {
-    let (name, rest) = line.split_once(": &str = ")?;
-    name.contains("const CODE_").then(|| quoted(rest)).flatten()
+/// The literals that follow a text, on the same line or the next.
+fn words_after(text: &str, before: &str) -> Vec<String> {
+    text.split(before)
+        .skip(1)
+        .filter_map(|rest| quoted(rest.trim_start()))
+        .collect()
 }
 
 fn quoted(text: &str) -> Option<String> {

@@ -51,7 +51,9 @@ fn normal(path: &Path) -> std::path::PathBuf {
         match part {
             std::path::Component::ParentDir => drop(parts.pop()),
             std::path::Component::CurDir => {}
-            other => parts.push(other),
+            part @ (std::path::Component::Prefix(_)
+            | std::path::Component::RootDir
+            | std::path::Component::Normal(_)) => parts.push(part),
         }
     }
     parts.iter().collect()

@@ -77,7 +77,7 @@ const MAY_NOT_REACH: &[(&str, &[&str])] = &[
             "tokio", "hyper", "axum", "mio", "socket2", "rusqlite", "notify", "rustls",
         ],
     ),
-    ("countersign-config", &["tokio", "hyper", "axum"]),
+    ("countersign-config", &["hyper", "axum"]),
     ("countersign-store", &["hyper", "axum"]),
     ("countersign-engine", &["axum"]),
     ("countersign", &["rmcp", "openssl", "ring", "serde_yaml"]),

@@ -1,3 +1,5 @@
+//! Tests of `backoff`.
+
 use std::time::{Duration, Instant};
 
 use super::{Backoff, Wait};

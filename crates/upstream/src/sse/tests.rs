@@ -1,3 +1,5 @@
+//! Tests of `sse`.
+
 use super::resolved;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Tests of `authored`.
+
 use super::{
     Capabilities, GATEWAY, Offer, discover_params, discover_result, initialize_params, initialize_result, initialized,
     tool_error, tool_json, tool_text,

@@ -1,3 +1,5 @@
+//! Tests of `bridge`.
+
 use super::{Kind, error_for, result_for, tool_error_for};
 use crate::version::Version::{self, V2025_06_18, V2025_11_25, V2026_07_28};
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Tests of `headers`.
+
 use super::{Seen, check, decode, encode, name_member};
 use crate::codes;
 use proptest::prelude::*;

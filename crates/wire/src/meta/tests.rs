@@ -1,3 +1,5 @@
+//! Tests of `meta`.
+
 use super::{legacy_request, modern_request, read, require_modern};
 use crate::codes;
 use crate::version::Version;

@@ -1,3 +1,5 @@
+//! Tests of `object`.
+
 use super::{Edit, Error, Object, edit, quote};
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! Tests of `param_headers`.
+
 use super::{ParamHeader, check, for_arguments, of_schema};
 use crate::codes;
 

@@ -1,3 +1,5 @@
+//! Tests of `rpc`.
+
 use super::{
     Body, Fault, Message, error, error_object, has_batches, notification, one_line, parse, parse_upstream, raw_error,
     request, result, salvage,

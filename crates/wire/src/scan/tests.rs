@@ -1,3 +1,5 @@
+//! Tests of `scan`.
+
 use super::{Error, MAX_DEPTH, check};
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! Tests of `sse`.
+
 use super::{Decoder, Error, Event, KEEP_ALIVE, encode, encode_priming};
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! Tests of `pages`.
+
 use super::{Page, Pages};
 
 fn turned(cursors: &[Option<&str>]) -> Vec<Result<Option<String>, String>> {

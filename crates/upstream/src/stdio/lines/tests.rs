@@ -1,3 +1,5 @@
+//! Tests of `lines`.
+
 use std::pin::Pin;
 use std::task::{Context, Poll};
 

@@ -1,3 +1,5 @@
+//! Tests of `log`.
+
 use super::{Cutter, LINE, Masks};
 
 fn cut(masks: &Masks, pieces: &[&str]) -> Vec<String> {
