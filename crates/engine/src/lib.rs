@@ -111,8 +111,14 @@ impl Engine {
         let engine = Arc::new(Self {
             shared: Arc::new(shared),
         });
+        engine.shared.upstreams.apply(entries);
+        let due = engine.shared.with_book(|book| book.apply(entries));
+        // Before the first caller: a server that still starts is no unknown one.
+        engine.shared.publish_now();
         engine.start_loops(events);
-        engine.take_over(entries);
+        for server in due {
+            engine.refresh(server);
+        }
         engine
     }
 

@@ -141,6 +141,14 @@ async fn publish(shared: Arc<Shared>) {
 }
 
 impl Shared {
+    /// Publishes the book as it is. For the start alone, where nothing else publishes.
+    pub(crate) fn publish_now(&self) {
+        let (revision, servers) = self.with_book(|book| (book.revision(), book.servers()));
+        let naming = self.settings.load().naming.clone();
+        let version = revision;
+        self.swap_in(&Arc::new(Catalogue::build(Parts { version, naming, servers })), revision);
+    }
+
     /// Puts a snapshot in force and tells callers which of their lists differ.
     fn swap_in(&self, catalogue: &Arc<Catalogue>, revision: u64) {
         for finding in catalogue.findings() {

@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connection::{Connection, Link, Whose};
 use crate::http::{Client, Link as HttpLink};
-use crate::stdio::Log;
 use crate::text::shown;
 use crate::{sse, stdio, watch};
 use handshake::{Initialized, Probed, Refused, initialize, probe};
@@ -29,8 +28,6 @@ pub(crate) struct Recipe<'a> {
     pub(crate) whose: Whose,
     /// The era that the server spoke before; `None` before the first time.
     pub(crate) era: Option<Era>,
-    /// Where standard error goes.
-    pub(crate) log: &'a Arc<Log>,
     /// The HTTP client.
     pub(crate) client: &'a Client,
     /// How long everything may take.
@@ -134,7 +131,6 @@ fn child(recipe: &Recipe<'_>) -> Result<(Arc<Connection>, Fresh), String> {
     let connection = stdio::start(
         recipe.transport,
         recipe.whose.clone(),
-        recipe.log,
         recipe.limit,
         recipe.end,
     )?;

@@ -17,6 +17,7 @@ use crate::exchange::{Facts, Failure, Outgoing};
 use crate::flight::Flight;
 use crate::http::Link as HttpLink;
 use crate::pending::{Back, Delivered, Pending};
+use crate::stdio::Log;
 use crate::text::shown;
 use crate::watch::Watch;
 use crate::{duplex, http};
@@ -44,6 +45,8 @@ pub(crate) struct Connection {
     pub(crate) link: Link,
     /// The way of its own messages to the engine.
     pub(crate) events: Events,
+    /// Where its own words go, and what masks them.
+    pub(crate) log: Arc<Log>,
     /// Requests that wait for their answer.
     pub(crate) pending: Pending,
     /// What the server is asked to announce (2026-07-28).
@@ -68,6 +71,7 @@ impl Connection {
         Arc::new(Self {
             server: whose.server,
             principal: whose.principal,
+            log: whose.log,
             link,
             events: whose.events,
             pending: Pending::default(),
@@ -331,4 +335,6 @@ pub(crate) struct Whose {
     pub(crate) principal: Option<PrincipalKey>,
     /// The way to the engine.
     pub(crate) events: Events,
+    /// Where its own words go, and what masks them.
+    pub(crate) log: Arc<Log>,
 }

@@ -97,13 +97,21 @@ impl Inbox {
         }
     }
 
-    /// Logs and skips what is no message.
+    /// Logs and skips what is no message. Where it would have been the answer to a request under way, that
+    /// one is lost now: nothing else would end it before its time is up.
     ///
     /// # Errors
     /// When there was too much of it.
     pub(crate) fn skip(&mut self, text: &str, what: &str) -> Result<(), String> {
+        let shown: String = self.connection.log.masked(text).chars().take(SHOWN).collect();
+        let lost = looks_like_an_answer(text).then(|| rpc::id_of_unreadable(text)).flatten();
+        let lost = lost.and_then(|id| id.trim_matches('"').parse().ok());
+        let reason = || format!("its answer is no JSON-RPC message: {what}");
+        if lost.is_some_and(|id| self.connection.pending.deliver(id, Err(reason()))) {
+            tracing::warn!(server = %self.connection.server, what, "an answer could not be read");
+            return Ok(());
+        }
         self.garbage = self.garbage.saturating_add(1);
-        let shown: String = text.chars().take(SHOWN).collect();
         tracing::debug!(server = %self.connection.server, what, line = shown, "skipped what is no message");
         if self.garbage > GARBAGE {
             return Err(format!(
@@ -126,4 +134,9 @@ impl Inbox {
         }
         Err(reason)
     }
+}
+
+/// A broken request of the server has an id of its own, which says nothing of ours.
+fn looks_like_an_answer(text: &str) -> bool {
+    (text.contains(r#""result""#) || text.contains(r#""error""#)) && !text.contains(r#""method""#)
 }

@@ -109,7 +109,7 @@ impl Server {
     pub(crate) fn unavailable(&self, reason: impl Into<String>) -> Error {
         Error::Unavailable {
             server: self.entry.name.clone(),
-            reason: reason.into(),
+            reason: self.log.masked(&reason.into()),
         }
     }
 
@@ -210,9 +210,9 @@ impl Server {
                 server: self.entry.name.clone(),
                 principal: key.clone(),
                 events: self.events.clone(),
+                log: Arc::clone(&self.log),
             },
             era,
-            log: &self.log,
             client: &self.client,
             timeout: self.settings.connect_timeout,
             limit: self.settings.response_bytes,
@@ -242,6 +242,8 @@ impl Server {
                 Ok(connection)
             }
             Err(reason) => {
+                // A server may say back what it was sent, its credential included.
+                let reason = self.log.masked(&reason);
                 tracing::warn!(server = %self.entry.name, reason, "cannot connect");
                 // A wrong verdict must not outlive the failure that it may have caused.
                 state.era = None;

@@ -41,7 +41,6 @@ const TERM: i32 = 15;
 pub(crate) fn start(
     transport: &Transport,
     whose: Whose,
-    log: &Arc<Log>,
     limit: usize,
     end: &CancellationToken,
 ) -> Result<Arc<Connection>, String> {
@@ -60,7 +59,7 @@ pub(crate) fn start(
     let (outbox, messages) = Outbox::new();
     let connection = Connection::new(whose, Link::Duplex(outbox), end);
     tokio::spawn(write(stdin, messages, connection.closed.clone()));
-    tokio::spawn(drain(stderr, Arc::clone(log)));
+    tokio::spawn(drain(stderr, Arc::clone(&connection.log)));
     let reader = tokio::spawn(read(stdout, Arc::clone(&connection), limit));
     tokio::spawn(supervise(child, reader, Arc::clone(&connection)));
     Ok(connection)
@@ -218,7 +217,7 @@ async fn read(stdout: ChildStdout, connection: Arc<Connection>, limit: usize) ->
     loop {
         let taken = match lines.next().await {
             Ok(Some(Line::Text(text))) => inbox.take(&text),
-            Ok(Some(Line::NotUtf8)) => inbox.skip("", "not UTF-8"),
+            Ok(Some(Line::NotUtf8(text))) => inbox.skip(&text, "not UTF-8"),
             Ok(Some(Line::TooLarge)) => inbox.too_large(limit),
             Ok(None) => return None,
             Err(error) => return Some(format!("its output cannot be read: {error}")),

@@ -195,6 +195,12 @@ pub fn parse_upstream(text: &str) -> Result<Message<'_>, Fault> {
     }
 }
 
+/// The id of a message of an upstream that cannot be read, raw; whoever waits for its answer need not wait longer.
+#[must_use]
+pub fn id_of_unreadable(text: &str) -> Option<String> {
+    salvage::id(text)
+}
+
 /// What kind of message an object is.
 fn envelope<'a>(object: &Object<'a>) -> Result<Message<'a>, Fault> {
     let id = object.get("id");

@@ -1,7 +1,7 @@
 //! The headers of a request: limits, and the few that are read, each at most once.
 
 use countersign_wire::headers::Seen;
-use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName};
 
 /// How many headers a request may have; hyper answers more with 431.
@@ -101,6 +101,16 @@ pub(super) fn broken_limit(headers: &HeaderMap) -> Option<String> {
     } else {
         None
     }
+}
+
+/// Why two readers could see two ends of the body (RFC 9112 section 6.1): what follows it may be no request.
+pub(super) fn unclear_end(headers: &HeaderMap) -> Option<&'static str> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let first = codings.next()?;
+    if codings.next().is_some() || !first.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") {
+        return Some("header `transfer-encoding` must be `chunked` and nothing else");
+    }
+    headers.contains_key(CONTENT_LENGTH).then_some("header `content-length` cannot stand beside `transfer-encoding`")
 }
 
 /// What a body may be answered with.

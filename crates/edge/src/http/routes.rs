@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
-    ACCESS_CONTROL_REQUEST_METHOD, VARY,
+    ACCESS_CONTROL_REQUEST_METHOD, CONNECTION, VARY,
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -27,6 +27,11 @@ pub(super) async fn answer(connection: &Arc<Connection>, request: Request<Incomi
         Ok(listed) => listed.0.cloned(),
         Err(denied) => return refuse(connection, &request, &denied),
     };
+    if let Some(unclear) = headers::unclear_end(request.headers()) {
+        let mut response = reply::error(StatusCode::BAD_REQUEST, unclear);
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        return response;
+    }
     if let Some(broken) = headers::broken_limit(request.headers()) {
         return reply::error(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &broken);
     }

@@ -23,8 +23,8 @@ pub(crate) struct Lines<R> {
 pub(crate) enum Line {
     /// Text.
     Text(String),
-    /// Bytes that are no UTF-8.
-    NotUtf8,
+    /// Bytes that are no UTF-8; what is, is kept.
+    NotUtf8(String),
     /// It was larger than the limit; its bytes are gone.
     TooLarge,
 }
@@ -88,7 +88,10 @@ fn decoded(mut line: Vec<u8>) -> Line {
     if line.last() == Some(&b'\r') {
         line.pop();
     }
-    String::from_utf8(line).map_or(Line::NotUtf8, Line::Text)
+    String::from_utf8(line).map_or_else(
+        |error| Line::NotUtf8(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        Line::Text,
+    )
 }
 
 #[cfg(test)]

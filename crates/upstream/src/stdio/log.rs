@@ -45,6 +45,11 @@ impl Log {
             .collect()
     }
 
+    /// A text of the server without any hidden value of its entry.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        self.masks.applied(text)
+    }
+
     /// Reads a child's standard error to its end.
     pub(crate) async fn drain(&self, mut source: impl AsyncRead + Unpin) {
         let mut cutter = Cutter::default();
