@@ -26,6 +26,8 @@ pub(crate) fn start(format: LogFormat, filter: &str) -> Result<(), Failure> {
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
+        // A log that nobody reads any more would be told of on stderr, and that panics where stderr is what broke.
+        .log_internal_errors(false)
         .with_ansi(io::stderr().is_terminal());
     match format {
         LogFormat::Text => log.init(),

@@ -29,6 +29,8 @@ mod http;
 mod invariants;
 #[path = "faults/jsonc.rs"]
 mod jsonc;
+#[path = "faults/log.rs"]
+mod log;
 #[path = "faults/lossless.rs"]
 mod lossless;
 #[path = "faults/pipes.rs"]

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use crate::gateway::{Gateway, MODERN};
+use crate::gateway::{Folder, Gateway, MODERN};
+use crate::pipes::Pipe;
 use crate::upstream::{Era, Script, Upstream};
 
 static PAIR: LazyLock<(Upstream, Gateway)> = LazyLock::new(|| {
@@ -111,4 +112,19 @@ fn keys_that_only_look_alike_are_different_keys() {
     assert_eq!(call.param(&["name"]), "\"danger\"");
     let sent: serde_json::Value = serde_json::from_str(&call.param(&["arguments"])).expect("JSON");
     assert_eq!(sent.as_object().expect("an object").len(), 6);
+}
+
+#[test]
+fn b057_a_doubled_key_over_pipes_is_refused_and_the_pipe_goes_on() {
+    let folder = Folder::new("surface: direct", "{}");
+    let mut pipe = Pipe::open(&folder);
+    for body in doubled() {
+        pipe.write(format!("{body}\n").as_bytes());
+        let answer = pipe.answer();
+        assert_eq!(answer["error"]["code"], -32600, "{body}: {answer}");
+        let is_id_doubled = body.matches("\"id\"").count() == 2;
+        assert_eq!(answer["id"].is_null(), is_id_doubled, "{body}: {answer}");
+    }
+    pipe.write(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
+    assert!(pipe.answer()["result"].is_object());
 }

@@ -15,8 +15,17 @@ use crate::http::{PATIENCE, Response, Wire, request};
 
 /// Ends the gateway and removes its folder when the test process closes its end of the pipe, however it ends: gateways
 /// that a whole module shares are never dropped.
-const WATCH: &str =
-    r#""$@" & child=$!; cat > /dev/null; kill -TERM $child 2> /dev/null; wait $child; rm -rf "$FOLDER""#;
+const WATCH: &str = r#"
+"$@" & child=$!
+cat > /dev/null
+exec > /dev/null 2>&1
+kill -TERM $child
+tries=0
+while kill -0 $child && [ $tries -lt 300 ]; do tries=$((tries + 1)); sleep 0.1; done
+kill -KILL $child
+wait $child
+rm -rf "$FOLDER"
+"#;
 
 pub(crate) const JSON: &str = "Content-Type: application/json";
 pub(crate) const BOTH: &str = "Accept: application/json, text/event-stream";

@@ -462,3 +462,46 @@ fn b047_headers_that_ask_for_narrowing_are_refused_and_not_ignored() {
         assert!(response.message().contains("not supported"), "{}", response.message());
     }
 }
+
+#[test]
+fn b047_no_header_of_a_server_reaches_a_caller() {
+    let lines = "Set-Cookie: sid=of-the-server\r\nAccess-Control-Allow-Origin: *\r\nLocation: http://evil.example\r\n\
+                 WWW-Authenticate: Bearer realm=evil\r\nX-Evil: 1\r\nMcp-Session-Id: of-the-server\r\nServer: evil\r\n";
+    let upstream = Script::with_tools(Era::Legacy, &["t"]).head(lines).start();
+    let gateway = Gateway::over("surface: direct", &[("u", upstream.address)]);
+    let session = gateway.session();
+    let response = gateway.legacy(&session, "tools/call", &format!("{{{}}}", call("x_u_t", "{}")));
+    assert_eq!(response.result()["content"][0]["text"], "done");
+    let known = [
+        "cache-control",
+        "x-content-type-options",
+        "content-type",
+        "content-length",
+        "date",
+    ];
+    for (name, _) in &response.headers {
+        assert!(known.contains(&name.as_str()), "{name}");
+    }
+}
+
+#[test]
+fn b047_names_of_prompts_and_resources_in_headers_must_be_those_of_the_body() {
+    for (method, params, good) in [
+        ("prompts/get", r#""name":"p""#, "p"),
+        ("resources/read", r#""uri":"test://r""#, "test://r"),
+        ("resources/read", r#""uri":"test://\u00e9""#, "=?base64?dGVzdDovL8Op?="),
+    ] {
+        for lie in ["Mcp-Name: other", "Mcp-Name:", "X-Nothing: 1"] {
+            let lines = [MODERN, &format!("Mcp-Method: {method}"), lie];
+            let response = PAIR.1.post(&lines, &modern(method, params));
+            assert_eq!((response.status, response.code()), (400, -32020), "{method} {lie}");
+        }
+        let lines = [MODERN, "Mcp-Method: tools/call", &format!("Mcp-Name: {good}")];
+        let response = PAIR.1.post(&lines, &modern(method, params));
+        assert_eq!(
+            (response.status, response.code()),
+            (400, -32020),
+            "{method} under another method"
+        );
+    }
+}

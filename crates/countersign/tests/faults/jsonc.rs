@@ -140,3 +140,32 @@ fn b057_an_edit_that_doubles_a_key_leaves_what_was_in_force_and_says_so() {
         Some(0)
     );
 }
+
+#[test]
+fn b057_settings_with_a_doubled_key_are_not_imported_and_nothing_is_written() {
+    let folder = Folder::new("", "{}");
+    let import = |text: &str, target: &str| {
+        let settings = folder.home.join("settings.json");
+        std::fs::write(&settings, text).expect("written");
+        let mut command = folder.command(std::path::Path::new(env!("CARGO_BIN_EXE_countersign")));
+        command
+            .arg("import")
+            .arg(&settings)
+            .arg("--dir")
+            .arg(folder.home.join(target));
+        command.output().expect("the binary runs").status.code()
+    };
+    let doubled =
+        "{ // mine\n\"mcpServers\": {\"one\": {\"command\": \"true\"}, \"o\\u006ee\": {\"command\": \"false\"}}}";
+    assert_eq!(import(doubled, "doubled"), Some(2));
+    assert!(!folder.home.join("doubled/mcp.json").exists());
+    assert_eq!(import(GOOD, "good"), Some(0));
+    let written = std::fs::read_to_string(folder.home.join("good/mcp.json")).expect("written");
+    folder.write("mcp.json", &written);
+    assert_eq!(
+        folder.run(&["check"]).status.code(),
+        Some(0),
+        "what was written is read again: {written}"
+    );
+    assert_eq!(import(GOOD, "good"), Some(2), "what is there is kept");
+}

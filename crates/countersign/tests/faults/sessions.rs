@@ -4,6 +4,7 @@ use std::sync::{Arc, Barrier, LazyLock};
 
 use crate::gateway::{Folder, Gateway, call, initialize, rpc};
 use crate::http::{Wire, request};
+use crate::pipes::Pipe;
 use crate::upstream::{Era, Script, Upstream};
 
 static PAIR: LazyLock<(Upstream, Gateway)> = LazyLock::new(|| {
@@ -250,4 +251,43 @@ fn b091_a_gateway_whose_servers_are_still_starting_initializes_at_once() {
     let host = gateway.host();
     assert_eq!(gateway.raw(&request("GET /health", &[&host], b"")).status, 200);
     drop(silent);
+}
+
+#[test]
+fn b008_a_caller_cannot_choose_the_id_of_its_session() {
+    let (_, gateway) = &*PAIR;
+    let other = gateway.session();
+    for chosen in [other.as_str(), "Mcp-Session-Id: chosen-by-the-caller"] {
+        let response = gateway.post(&[chosen], &initialize("2025-11-25"));
+        assert_eq!(response.status, 200);
+        let given = format!("Mcp-Session-Id: {}", response.header("mcp-session-id").expect("an id"));
+        assert_ne!(given, chosen);
+    }
+    assert!(
+        gateway.legacy(&other, "ping", "").result().is_object(),
+        "the other session stands"
+    );
+}
+
+#[test]
+fn b091_a_whole_handshake_in_one_write_over_pipes_is_answered() {
+    let folder = Folder::new("surface: direct", &crate::gateway::catalogue(&[("u", PAIR.0.address)]));
+    let mut pipe = Pipe::open(&folder);
+    let initialize = initialize("2025-06-18").replacen("\"id\":0", "\"id\":10", 1);
+    let lines = [
+        initialize,
+        rpc("11", "tools/list", "{}"),
+        rpc("12", "tools/call", &format!("{{{}}}", call("x_u_t", "{}"))),
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_owned(),
+        rpc("13", "ping", ""),
+    ];
+    pipe.write(format!("{}\n", lines.join("\n")).as_bytes());
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        let answer = pipe.answer();
+        assert!(answer.get("result").is_some(), "{answer}");
+        ids.push(answer["id"].as_i64().expect("an id"));
+    }
+    ids.sort_unstable();
+    assert_eq!(ids, [10, 11, 12, 13]);
 }

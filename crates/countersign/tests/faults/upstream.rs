@@ -26,6 +26,7 @@ pub(crate) struct Script {
     exact_accept: bool,
     events: bool,
     dribbles: bool,
+    head: &'static str,
 }
 
 impl Script {
@@ -37,6 +38,7 @@ impl Script {
             exact_accept: false,
             events: false,
             dribbles: false,
+            head: "",
         }
     }
 
@@ -76,6 +78,12 @@ impl Script {
     /// Writes its answers byte by byte.
     pub(crate) fn dribbles(mut self) -> Self {
         self.dribbles = true;
+        self
+    }
+
+    /// Sends some more header lines with every answer.
+    pub(crate) fn head(mut self, lines: &'static str) -> Self {
+        self.head = lines;
         self
     }
 
@@ -240,7 +248,8 @@ impl State {
     fn answer(&self, seen: &Seen) -> Option<String> {
         let whole = |status: &str, more: &str, body: &str| {
             Some(format!(
-                "HTTP/1.1 {status}\r\n{more}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+                "HTTP/1.1 {status}\r\n{more}{}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+                self.script.head,
                 body.len()
             ))
         };
