@@ -146,7 +146,14 @@ impl Shared {
         let (revision, servers) = self.with_book(|book| (book.revision(), book.servers()));
         let naming = self.settings.load().naming.clone();
         let version = revision;
-        self.swap_in(&Arc::new(Catalogue::build(Parts { version, naming, servers })), revision);
+        self.swap_in(
+            &Arc::new(Catalogue::build(Parts {
+                version,
+                naming,
+                servers,
+            })),
+            revision,
+        );
     }
 
     /// Puts a snapshot in force and tells callers which of their lists differ.

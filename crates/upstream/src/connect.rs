@@ -128,12 +128,7 @@ async fn over_pipes(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
 }
 
 fn child(recipe: &Recipe<'_>) -> Result<(Arc<Connection>, Fresh), String> {
-    let connection = stdio::start(
-        recipe.transport,
-        recipe.whose.clone(),
-        recipe.limit,
-        recipe.end,
-    )?;
+    let connection = stdio::start(recipe.transport, recipe.whose.clone(), recipe.limit, recipe.end)?;
     let fresh = Fresh::of(Arc::clone(&connection));
     Ok((connection, fresh))
 }

@@ -104,7 +104,9 @@ impl Inbox {
     /// When there was too much of it.
     pub(crate) fn skip(&mut self, text: &str, what: &str) -> Result<(), String> {
         let shown: String = self.connection.log.masked(text).chars().take(SHOWN).collect();
-        let lost = looks_like_an_answer(text).then(|| rpc::id_of_unreadable(text)).flatten();
+        let lost = looks_like_an_answer(text)
+            .then(|| rpc::id_of_unreadable(text))
+            .flatten();
         let lost = lost.and_then(|id| id.trim_matches('"').parse().ok());
         let reason = || format!("its answer is no JSON-RPC message: {what}");
         if lost.is_some_and(|id| self.connection.pending.deliver(id, Err(reason()))) {

@@ -110,7 +110,9 @@ pub(super) fn unclear_end(headers: &HeaderMap) -> Option<&'static str> {
     if codings.next().is_some() || !first.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") {
         return Some("header `transfer-encoding` must be `chunked` and nothing else");
     }
-    headers.contains_key(CONTENT_LENGTH).then_some("header `content-length` cannot stand beside `transfer-encoding`")
+    headers
+        .contains_key(CONTENT_LENGTH)
+        .then_some("header `content-length` cannot stand beside `transfer-encoding`")
 }
 
 /// What a body may be answered with.

@@ -29,7 +29,9 @@ pub(super) async fn answer(connection: &Arc<Connection>, request: Request<Incomi
     };
     if let Some(unclear) = headers::unclear_end(request.headers()) {
         let mut response = reply::error(StatusCode::BAD_REQUEST, unclear);
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        response
+            .headers_mut()
+            .insert(CONNECTION, HeaderValue::from_static("close"));
         return response;
     }
     if let Some(broken) = headers::broken_limit(request.headers()) {

@@ -66,5 +66,8 @@ async fn b053_a_line_over_the_limit_is_dropped_and_the_next_one_is_read() {
 
 #[tokio::test]
 async fn bytes_that_are_no_utf8_are_one_bad_line() {
-    assert_eq!(lines(&[b"\xff\xfe\nok\n"], 100).await, [Line::NotUtf8("\u{fffd}\u{fffd}".to_owned()), text("ok")]);
+    assert_eq!(
+        lines(&[b"\xff\xfe\nok\n"], 100).await,
+        [Line::NotUtf8("\u{fffd}\u{fffd}".to_owned()), text("ok")]
+    );
 }
