@@ -1,5 +1,7 @@
 //! Runs the gateway's own tools; they came through the same door as every call.
 
+mod arguments;
+
 use countersign_core::admit::Operation;
 use countersign_core::catalogue::{Availability, Server};
 use countersign_core::core_tools::CoreTool;
@@ -7,27 +9,11 @@ use countersign_core::names::ServerName;
 use countersign_core::server::{Sharing, Transport};
 use countersign_store::{Receipt, Recorded};
 use countersign_upstream::Answer;
-use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::Engine;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct OfServer {
-    server: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Nothing {}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Latest {
-    limit: Option<usize>,
-}
+use arguments::Arguments;
 
 /// How many trail entries `core_events` gives without a `limit`, and at most.
 const EVENTS: (usize, usize) = (50, 200);
@@ -39,13 +25,6 @@ struct Trouble {
 }
 
 impl Trouble {
-    fn arguments(tool: CoreTool, error: &serde_json::Error) -> Self {
-        Self {
-            code: "bad_arguments",
-            message: format!("{}: {error}", tool.name()),
-        }
-    }
-
     fn no_server(name: &str) -> Self {
         Self {
             code: "server_not_found",
@@ -87,61 +66,59 @@ fn tool_result(answered: Result<Value, Trouble>) -> Box<RawValue> {
 }
 
 async fn answer(engine: &Engine, tool: CoreTool, arguments: &str) -> Result<Value, Trouble> {
-    let bad = |error: serde_json::Error| Trouble::arguments(tool, &error);
+    let allowed: &[&str] = match tool {
+        CoreTool::ServerList | CoreTool::ConfigGet => &[],
+        CoreTool::ServerGet
+        | CoreTool::ServerStatus
+        | CoreTool::ServerStart
+        | CoreTool::ServerStop
+        | CoreTool::ServerRestart => &["server"],
+        CoreTool::Events => &["limit"],
+    };
+    let arguments = Arguments::read(tool, arguments, allowed)?;
     match tool {
         CoreTool::ServerList => {
-            serde_json::from_str::<Nothing>(arguments).map_err(bad)?;
             let catalogue = engine.listing_world().await.catalogue;
             let servers: Vec<Value> = catalogue.servers().iter().map(summary).collect();
             Ok(json!({"servers": servers, "findings": catalogue.findings()}))
         }
         CoreTool::ServerGet => {
-            let OfServer { server } = serde_json::from_str(arguments).map_err(bad)?;
+            let server = arguments.server()?;
             let catalogue = engine.world().catalogue;
             catalogue
-                .server(&server)
+                .server(server)
                 .map(detail)
-                .ok_or_else(|| Trouble::no_server(&server))
+                .ok_or_else(|| Trouble::no_server(server))
         }
         CoreTool::ServerStatus => {
-            let OfServer { server } = serde_json::from_str(arguments).map_err(bad)?;
-            status(engine, &server)
+            let server = arguments.server()?;
+            status(engine, server)
         }
         CoreTool::ServerStart => {
-            let OfServer { server } = serde_json::from_str(arguments).map_err(bad)?;
-            engine.start_server(&server).await
+            let server = arguments.server()?;
+            engine.start_server(server).await
         }
         CoreTool::ServerStop => {
-            let OfServer { server } = serde_json::from_str(arguments).map_err(bad)?;
-            engine.stop_server(&server).await
+            let server = arguments.server()?;
+            engine.stop_server(server).await
         }
         CoreTool::ServerRestart => {
-            let OfServer { server } = serde_json::from_str(arguments).map_err(bad)?;
-            engine.stop_server(&server).await?;
-            engine.start_server(&server).await
+            let server = arguments.server()?;
+            engine.stop_server(server).await?;
+            engine.start_server(server).await
         }
         CoreTool::ConfigGet => {
-            serde_json::from_str::<Nothing>(arguments).map_err(bad)?;
             let settings = engine.shared.settings.load_full();
             Ok(json!({"hash": settings.hash, "configuration": *settings.shown}))
         }
         CoreTool::Events => {
-            let Latest { limit } = serde_json::from_str(arguments).map_err(bad)?;
+            let limit = arguments.limit(EVENTS.0, EVENTS.1)?;
             events(engine, limit).await
         }
     }
 }
 
-async fn events(engine: &Engine, limit: Option<usize>) -> Result<Value, Trouble> {
-    let (default, most) = EVENTS;
-    let limit = limit.unwrap_or(default);
-    if !(1..=most).contains(&limit) {
-        let message = format!("core_events: `limit` is {limit}, outside 1 to {most}");
-        return Err(Trouble {
-            code: "bad_arguments",
-            message,
-        });
-    }
+async fn events(engine: &Engine, limit: usize) -> Result<Value, Trouble> {
     let entries = engine.shared.ledger.recent(limit).await;
     let entries = entries.map_err(|error| Trouble {
         code: "ledger_unavailable",

@@ -8,9 +8,9 @@ use std::time::Duration;
 use countersign_core::server::Transport;
 use countersign_wire::version::Era;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use crate::connection::{Connection, Link, Whose};
+use crate::ending::Ending;
 use crate::http::{Client, Link as HttpLink};
 use crate::text::shown;
 use crate::{sse, stdio, watch};
@@ -35,7 +35,7 @@ pub(crate) struct Recipe<'a> {
     /// How large one message may be, in bytes.
     pub(crate) limit: usize,
     /// Ends what comes of it.
-    pub(crate) end: &'a CancellationToken,
+    pub(crate) ending: &'a Ending,
 }
 
 /// Connects.
@@ -128,7 +128,7 @@ async fn over_pipes(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
 }
 
 fn child(recipe: &Recipe<'_>) -> Result<(Arc<Connection>, Fresh), String> {
-    let connection = stdio::start(recipe.transport, recipe.whose.clone(), recipe.limit, recipe.end)?;
+    let connection = stdio::start(recipe.transport, recipe.whose.clone(), recipe.limit, recipe.ending)?;
     let fresh = Fresh::of(Arc::clone(&connection));
     Ok((connection, fresh))
 }
@@ -146,8 +146,8 @@ async fn over_http(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
     };
     let begun = Instant::now();
     let link = HttpLink::new(recipe.client, url, headers, recipe.limit)?;
-    let connection = Connection::new(recipe.whose.clone(), Link::Http(Box::new(link)), recipe.end);
-    tokio::spawn(farewell(Arc::clone(&connection)));
+    let connection = Connection::new(recipe.whose.clone(), Link::Http(Box::new(link)), recipe.ending);
+    recipe.ending.spawn(farewell(Arc::clone(&connection)));
     let fresh = Fresh::of(Arc::clone(&connection));
     if recipe.era != Some(Era::Legacy) {
         match probe(&connection, recipe.timeout / 2).await {
@@ -177,7 +177,7 @@ async fn over_sse(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
         recipe.client,
         recipe.whose.clone(),
         recipe.limit,
-        recipe.end,
+        recipe.ending,
     );
     let connection = opened.await?;
     let fresh = Fresh::of(Arc::clone(&connection));

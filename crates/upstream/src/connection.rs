@@ -12,6 +12,7 @@ use countersign_wire::version::{Era, Version};
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use crate::ending::Ending;
 use crate::events::Events;
 use crate::exchange::{Facts, Failure, Outgoing};
 use crate::flight::Flight;
@@ -67,7 +68,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A connection before its handshake.
-    pub(crate) fn new(whose: Whose, link: Link, end: &CancellationToken) -> Arc<Self> {
+    pub(crate) fn new(whose: Whose, link: Link, ending: &Ending) -> Arc<Self> {
         Arc::new(Self {
             server: whose.server,
             principal: whose.principal,
@@ -76,7 +77,7 @@ impl Connection {
             events: whose.events,
             pending: Pending::default(),
             watch: Watch::default(),
-            closed: end.child_token(),
+            closed: ending.token(),
             gone: CancellationToken::new(),
             answers: Arc::new(Semaphore::new(ANSWERS)),
             facts: OnceLock::new(),

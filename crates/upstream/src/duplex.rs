@@ -1,5 +1,8 @@
 //! The outgoing side of a connection that has one stream each way.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use countersign_wire::rpc;
@@ -103,7 +106,7 @@ impl Inbox {
     /// # Errors
     /// When there was too much of it.
     pub(crate) fn skip(&mut self, text: &str, what: &str) -> Result<(), String> {
-        let shown: String = self.connection.log.masked(text).chars().take(SHOWN).collect();
+        let shown = self.shown(text);
         let lost = looks_like_an_answer(text)
             .then(|| rpc::id_of_unreadable(text))
             .flatten();
@@ -121,6 +124,11 @@ impl Inbox {
             ));
         }
         Ok(())
+    }
+
+    /// The head of what a server wrote, for the log: it may have been told secrets, and repeat them.
+    fn shown(&self, text: &str) -> String {
+        self.connection.log.masked(text).chars().take(SHOWN).collect()
     }
 
     /// A message was larger than the limit. Whose answer it was cannot be read without reading it,

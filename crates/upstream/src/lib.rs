@@ -5,6 +5,7 @@ mod call;
 mod connect;
 mod connection;
 mod duplex;
+mod ending;
 mod events;
 mod exchange;
 mod flight;

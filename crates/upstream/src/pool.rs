@@ -8,8 +8,9 @@ use countersign_core::names::ServerName;
 use countersign_core::server::ServerEntry;
 use futures_util::future::join_all;
 use tokio::sync::mpsc;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
+use crate::ending::Ending;
 use crate::http::Client;
 use crate::server::Server;
 use crate::{Error, Event, Settings};
@@ -20,7 +21,7 @@ pub(crate) struct Pool {
     events: mpsc::Sender<Event>,
     client: Client,
     servers: RwLock<BTreeMap<ServerName, Arc<Server>>>,
-    end: CancellationToken,
+    ending: Ending,
     /// Dropping the last handle ends every connection and child process.
     _end_on_drop: DropGuard,
 }
@@ -28,14 +29,14 @@ pub(crate) struct Pool {
 impl Pool {
     /// No servers yet.
     pub(crate) fn new(settings: Settings, events: mpsc::Sender<Event>) -> Self {
-        let end = CancellationToken::new();
+        let (ending, end_on_drop) = Ending::new();
         Self {
             client: Client::new(settings.connect_timeout),
             settings: Arc::new(settings),
             events,
             servers: RwLock::default(),
-            _end_on_drop: end.clone().drop_guard(),
-            end,
+            _end_on_drop: end_on_drop,
+            ending,
         }
     }
 
@@ -68,7 +69,7 @@ impl Pool {
             Arc::clone(&self.settings),
             self.events.clone(),
             self.client.clone(),
-            self.end.child_token(),
+            self.ending.clone(),
         ))
     }
 
@@ -98,8 +99,9 @@ impl Pool {
     /// Ends every connection and waits until every child process is gone.
     pub(crate) async fn shutdown(&self) {
         let servers = std::mem::take(&mut *self.servers.write().unwrap_or_else(PoisonError::into_inner));
-        join_all(servers.values().map(|server| server.stop())).await;
-        self.end.cancel();
+        // Connections that are being made and those of former entries end by the same signal.
+        let stopped = join_all(servers.values().map(|server| server.stop()));
+        tokio::join!(stopped, self.ending.come());
     }
 }
 

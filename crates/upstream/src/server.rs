@@ -12,11 +12,11 @@ use countersign_wire::version::Era;
 use futures_util::FutureExt;
 use futures_util::future::{Shared, join_all};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Backoff, Wait};
 use crate::connect::{Recipe, connect};
 use crate::connection::{Connection, Whose};
+use crate::ending::Ending;
 use crate::events::Events;
 use crate::flight::Lease;
 use crate::http::Client;
@@ -33,7 +33,7 @@ pub(crate) struct Server {
     events: Events,
     client: Client,
     log: Arc<Log>,
-    end: CancellationToken,
+    ending: Ending,
     state: Mutex<State>,
 }
 
@@ -80,7 +80,7 @@ impl Server {
         settings: Arc<Settings>,
         events: mpsc::Sender<Event>,
         client: Client,
-        end: CancellationToken,
+        ending: Ending,
     ) -> Self {
         let log = Arc::new(Log::new(entry.name.clone(), &entry.transport));
         let events = Events::new(entry.name.clone(), events);
@@ -90,7 +90,7 @@ impl Server {
             events,
             client,
             log,
-            end,
+            ending,
             state: Mutex::default(),
         }
     }
@@ -178,10 +178,10 @@ impl Server {
         }
         let server = Arc::clone(self);
         // A task of its own: a caller that goes away does not take the others' connection along.
-        let task = tokio::spawn(async move { server.open(key).await });
+        let task = self.ending.spawn_until(async move { server.open(key).await });
         let connecting: Connecting = async move {
-            task.await
-                .unwrap_or_else(|_stopped| Err("connecting was interrupted".to_owned()))
+            let made = task.await.ok().flatten();
+            made.unwrap_or_else(|| Err("connecting was interrupted".to_owned()))
         }
         .boxed()
         .shared();
@@ -216,7 +216,7 @@ impl Server {
             client: &self.client,
             timeout: self.settings.connect_timeout,
             limit: self.settings.response_bytes,
-            end: &self.end,
+            ending: &self.ending,
         };
         let begun = Instant::now();
         let made = Box::pin(connect(&recipe)).await;

@@ -6,10 +6,10 @@ use countersign_core::server::Transport;
 use http::Uri;
 use http_body_util::{BodyExt, Limited};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use crate::connection::{Connection, Link as ConnectionLink, Whose};
 use crate::duplex::{Inbox, Outbox};
+use crate::ending::Ending;
 use crate::exchange::Failure;
 use crate::http::{Client, End, Link, Stream};
 
@@ -25,7 +25,7 @@ pub(crate) async fn open(
     client: &Client,
     whose: Whose,
     limit: usize,
-    end: &CancellationToken,
+    ending: &Ending,
 ) -> Result<Arc<Connection>, String> {
     let (Transport::Sse { url, headers } | Transport::Http { url, headers }) = transport else {
         return Err("it is not an HTTP server".to_owned());
@@ -46,7 +46,7 @@ pub(crate) async fn open(
     let endpoint = resolved(link.uri(), address.trim())
         .ok_or_else(|| "the endpoint that it names is not an address of its own".to_owned())?;
     let (outbox, messages) = Outbox::new();
-    let connection = Connection::new(whose, ConnectionLink::Duplex(outbox), end);
+    let connection = Connection::new(whose, ConnectionLink::Duplex(outbox), ending);
     tokio::spawn(run(Arc::clone(&connection), link, endpoint, stream, messages));
     Ok(connection)
 }

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connection::{Connection, Link, Whose};
 use crate::duplex::{Inbox, Outbox};
+use crate::ending::Ending;
 use lines::{Line, Lines};
 
 pub(crate) use log::Log;
@@ -42,7 +43,7 @@ pub(crate) fn start(
     transport: &Transport,
     whose: Whose,
     limit: usize,
-    end: &CancellationToken,
+    ending: &Ending,
 ) -> Result<Arc<Connection>, String> {
     let mut child = Child {
         process: spawn(transport)?,
@@ -57,11 +58,11 @@ pub(crate) fn start(
         return Err("it has no pipes".to_owned());
     };
     let (outbox, messages) = Outbox::new();
-    let connection = Connection::new(whose, Link::Duplex(outbox), end);
+    let connection = Connection::new(whose, Link::Duplex(outbox), ending);
     tokio::spawn(write(stdin, messages, connection.closed.clone()));
     tokio::spawn(drain(stderr, Arc::clone(&connection.log)));
     let reader = tokio::spawn(read(stdout, Arc::clone(&connection), limit));
-    tokio::spawn(supervise(child, reader, Arc::clone(&connection)));
+    ending.spawn(supervise(child, reader, Arc::clone(&connection)));
     Ok(connection)
 }
 
@@ -102,9 +103,13 @@ fn spawn(transport: &Transport) -> Result<Box<dyn ChildWrapper>, String> {
     wrapped.wrap(KillOnDrop);
     #[cfg(unix)]
     wrapped.wrap(process_wrap::tokio::ProcessGroup::leader());
-    wrapped
-        .spawn()
-        .map_err(|error| format!("`{}` cannot be started: {error}", program.shown()))
+    wrapped.spawn().map_err(|error| match cwd {
+        // The system's error is the same as for a missing program.
+        Some(folder) if !std::path::Path::new(folder.reveal()).is_dir() => {
+            format!("its working folder `{}` is no folder", folder.shown())
+        }
+        Some(_) | None => format!("`{}` cannot be started: {error}", program.shown()),
+    })
 }
 
 /// A child process; dropped before it was reaped, its whole group is killed.

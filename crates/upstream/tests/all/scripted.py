@@ -1,6 +1,7 @@
 """A small MCP server over stdio whose argument says how it behaves."""
 import json
 import os
+import signal
 import sys
 import time
 
@@ -8,6 +9,13 @@ mode = sys.argv[1]
 modern = mode == "modern"
 seen = []
 out = sys.stdout.buffer
+
+if mode == "deaf":
+    # Says nothing and heeds neither the end of its input nor a polite signal.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print(os.getpid(), file=sys.stderr, flush=True)
+    while True:
+        time.sleep(1)
 
 
 def write(text):

@@ -230,21 +230,68 @@ async fn a_request_of_the_child_reaches_the_only_caller_and_is_refused_with_two(
     slow.abort();
 }
 
+/// Waits until a process is gone. A killed one may be a zombie for a moment, until its new parent reaps it.
+async fn gone(pid: &str) {
+    let stat = format!("/proc/{pid}/stat");
+    soon("the process's end", async {
+        while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn b051_a_child_whose_handshake_is_under_way_is_ended_before_the_shutdown_is_over() {
+    let bench = bench("deaf");
+    let (alice, name) = (principal("alice"), bench.entry.name.clone());
+    let upstreams = bench.upstreams.clone();
+    let listing = tokio::spawn(async move { upstreams.list(&name, alice.key()).await });
+    let pid = soon("the child's start", async {
+        loop {
+            let lines = bench.upstreams.status(&bench.entry.name).unwrap().stderr;
+            if let Some(pid) = lines.into_iter().next() {
+                return pid;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    bench.upstreams.shutdown().await;
+    // Nothing runs on behind the caller's back: it may end the process now.
+    assert!(
+        std::fs::read_to_string(format!("/proc/{pid}/stat")).is_err(),
+        "the child is still there"
+    );
+    let why = listing.await.unwrap().unwrap_err().to_string();
+    assert_eq!(why, "server fake is unavailable: the gateway is shutting down");
+}
+
 #[tokio::test]
 async fn b051_a_stopped_child_leaves_no_process_of_its_group() {
     let bench = bench("legacy");
     let pids = result(bench.call(&principal("alice"), "grandchild", "{}").await);
     bench.upstreams.shutdown().await;
     for who in ["pid", "parent"] {
-        let folder = format!("/proc/{}", pids[who]);
-        soon("the process's end", async {
-            // A killed grandchild may be a zombie for a moment, until its new parent reaps it.
-            while std::fs::read_to_string(format!("{folder}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        })
-        .await;
+        gone(&pids[who].to_string()).await;
     }
+}
+
+#[tokio::test]
+async fn a_missing_working_folder_is_named() {
+    let mut transport = child("legacy");
+    if let countersign_core::server::Transport::Stdio { cwd, .. } = &mut transport {
+        *cwd = Some(countersign_core::secret::Secret::plain("/no/such/folder"));
+    }
+    let why = not_sent(
+        Bench::new(entry(transport))
+            .call(&principal("alice"), "echo", "{}")
+            .await,
+    );
+    assert_eq!(
+        why,
+        "server fake is unavailable: its working folder `/no/such/folder` is no folder"
+    );
 }
 
 #[tokio::test]

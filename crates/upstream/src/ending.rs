@@ -1,0 +1,47 @@
+//! The end of all connections: told once, and awaited until nothing of them is left.
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+/// A handle on the end, held by everything that must not outlive it.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending {
+    told: CancellationToken,
+    rest: TaskTracker,
+}
+
+impl Ending {
+    /// An end that is still to come, and the guard whose drop tells it.
+    pub(crate) fn new() -> (Self, DropGuard) {
+        let told = CancellationToken::new();
+        let guard = told.clone().drop_guard();
+        let rest = TaskTracker::new();
+        (Self { told, rest }, guard)
+    }
+
+    /// A token that is cancelled with the end.
+    pub(crate) fn token(&self) -> CancellationToken {
+        self.told.child_token()
+    }
+
+    /// Runs what has to be done before all is over: whoever waits for the end waits for it.
+    pub(crate) fn spawn<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+        self.rest.spawn(task)
+    }
+
+    /// Runs what is given up at the end.
+    pub(crate) fn spawn_until<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<Option<T>> {
+        self.rest.spawn(self.told.clone().run_until_cancelled_owned(task))
+    }
+
+    /// Tells the end and waits until all tasks have seen it.
+    pub(crate) async fn come(&self) {
+        self.told.cancel();
+        self.rest.close();
+        self.rest.wait().await;
+    }
+}
