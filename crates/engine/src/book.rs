@@ -141,6 +141,13 @@ impl Book {
         }
     }
 
+    /// Whether a server answered when it was asked last.
+    pub(crate) fn is_ready(&self, server: &ServerName) -> bool {
+        self.pages
+            .get(server)
+            .is_some_and(|page| page.availability == Availability::Ready)
+    }
+
     /// Writes down that a server was stopped by hand, or may start again.
     pub(crate) fn set(&mut self, server: &ServerName, availability: Availability) {
         if let Some(page) = self.pages.get_mut(server) {

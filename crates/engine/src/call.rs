@@ -85,6 +85,10 @@ impl Engine {
             None => core_tools::run(self, recorded).await,
         };
         let took = began.elapsed();
+        if let (Answer::NotSent(_), Some(server)) = (&answer, &from.server) {
+            // A server over HTTP says nothing when it goes away: the first call that fails tells.
+            self.doubt(server);
+        }
         let fate = fate_of(&answer);
         self.shared.metrics.ended(&from, fate, took);
         if let Err(error) = self.shared.ledger.finish(receipt, End { fate, at: clock::now() }) {

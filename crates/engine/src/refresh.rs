@@ -217,6 +217,15 @@ async fn follow(shared: Arc<Shared>, mut events: mpsc::Receiver<Event>) {
     }
 }
 
+impl Engine {
+    /// A call could not be sent although its server counts as ready: listing it shows how it stands.
+    pub(crate) fn doubt(&self, server: &ServerName) {
+        if self.shared.with_book(|book| book.is_ready(server)) {
+            relist(&self.shared, server.clone());
+        }
+    }
+}
+
 /// Lists a server after the debounce; what is announced meanwhile is part of that listing.
 fn relist(shared: &Arc<Shared>, server: ServerName) {
     let gathering = shared

@@ -283,6 +283,91 @@ async fn i12_a_server_that_does_not_start_leaves_the_others_alone() {
     engine.shutdown().await;
 }
 
+/// A server over HTTP in a thread, until `stop` is dropped: then nothing listens at its address.
+fn over_http(listener: std::net::TcpListener, stop: std::sync::mpsc::Receiver<()>) {
+    use std::io::{BufRead, BufReader, Read, Write};
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        if stop.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected) {
+            return;
+        }
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let (mut head, mut length) = (String::new(), 0);
+        while reader.read_line(&mut head).unwrap() > 2 {
+            let line = head.lines().last().unwrap().to_ascii_lowercase();
+            length = line
+                .strip_prefix("content-length: ")
+                .map_or(length, |length| length.parse().unwrap());
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        let message: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+        let mut answer = match message["method"].as_str() {
+            Some("initialize") => serde_json::json!({"result": {
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "far", "version": "1"}
+            }}),
+            Some("tools/list") => serde_json::json!({"result": {"tools": [
+                {"name": "echo", "inputSchema": {"type": "object"}}
+            ]}}),
+            Some(_) | None => serde_json::json!({"error": {"code": -32601, "message": "no such method"}}),
+        };
+        answer["jsonrpc"] = "2.0".into();
+        answer["id"] = message["id"].clone();
+        let text = if message["id"].is_null() {
+            // Notifications are taken; there is no stream.
+            let status = if message.is_null() {
+                "405 Method Not Allowed"
+            } else {
+                "202 Accepted"
+            };
+            format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        } else {
+            let (body, kind) = (answer.to_string(), "Content-Type: application/json");
+            let length = body.len();
+            format!("HTTP/1.1 200 OK\r\n{kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+        };
+        stream.write_all(text.as_bytes()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_server_over_http_that_went_away_is_shown_as_such_after_a_call_failed() {
+    let fixture = Fixture::new("echo");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (up, stop) = std::sync::mpsc::channel();
+    let server = std::thread::spawn(move || over_http(listener, stop));
+    let mut far = Arc::unwrap_or_clone(fixture.entry("far", Start::Boot, ""));
+    far.transport = Transport::Http {
+        url: Secret::plain(format!("http://{address}/mcp")),
+        headers: BTreeMap::new(),
+    };
+    let engine = fixture.start(&[Arc::new(far)]);
+    let state = |engine: &Engine| engine.world().catalogue.server("far").unwrap().availability.clone();
+    until(&engine, |engine| state(engine) == Availability::Ready).await;
+
+    drop(up);
+    drop(std::net::TcpStream::connect(address).unwrap());
+    server.join().unwrap();
+    let Outcome::Failed { sentence, .. } = call(&engine, "x_far_echo", "{}").await else {
+        panic!("it did not fail")
+    };
+    assert!(
+        sentence.starts_with("server far is unavailable: it cannot be reached"),
+        "{sentence}"
+    );
+    until(&engine, |engine| {
+        matches!(state(engine), Availability::Unavailable { .. })
+    })
+    .await;
+    assert!(
+        engine.world().catalogue.tool("x_far_echo").is_some(),
+        "its last listing stays"
+    );
+    engine.shutdown().await;
+}
+
 #[tokio::test]
 async fn a_lazy_server_starts_with_the_first_listing() {
     let fixture = Fixture::new("echo");

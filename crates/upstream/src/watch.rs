@@ -19,6 +19,8 @@ use crate::pending::Delivered;
 
 /// The first wait before a lost stream is opened again.
 const SHORTEST: Duration = Duration::from_secs(1);
+/// No wait that a server asks for is shorter.
+const LEAST: Duration = Duration::from_millis(100);
 /// No wait is longer.
 const LONGEST: Duration = Duration::from_secs(30);
 /// A stream that lived this long was healthy: the next wait is short again.
@@ -141,9 +143,15 @@ async fn keep_stream(connection: &Arc<Connection>, link: &HttpLink) {
         if begun.elapsed() >= HEALTHY || retry.is_some() {
             wait = SHORTEST;
         }
-        tokio::time::sleep(retry.map_or(wait, |retry| Duration::from_millis(retry).min(LONGEST))).await;
+        tokio::time::sleep(pause(retry, wait)).await;
         wait = wait.saturating_mul(2).min(LONGEST);
     }
+}
+
+/// How long to wait before the stream is opened again. A server may ask for another wait, in
+/// milliseconds, but not to be asked without a pause.
+fn pause(retry: Option<u64>, wait: Duration) -> Duration {
+    retry.map_or(wait, |retry| Duration::from_millis(retry).clamp(LEAST, LONGEST))
 }
 
 fn hear(connection: &Arc<Connection>, data: &str) {
@@ -240,5 +248,16 @@ fn filter(connection: &Connection) -> Option<String> {
         None
     } else {
         Some(format!("{{{}}}", members.join(",")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, SHORTEST, pause};
+
+    #[test]
+    fn a_server_cannot_have_its_stream_asked_for_without_a_pause() {
+        let waits = [None, Some(0), Some(1), Some(500), Some(u64::MAX)].map(|retry| pause(retry, SHORTEST));
+        assert_eq!(waits, [1000, 100, 100, 500, 30_000].map(Duration::from_millis));
     }
 }
