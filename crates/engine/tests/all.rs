@@ -1,6 +1,7 @@
 //! The engine over a real child process: one way for every call, and snapshots that follow the server.
 #![expect(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
     clippy::panic,
     clippy::wildcard_enum_match_arm,
     reason = "helpers of tests fail as tests do"
@@ -284,7 +285,7 @@ async fn i12_a_server_that_does_not_start_leaves_the_others_alone() {
 }
 
 /// A server over HTTP in a thread, until `stop` is dropped: then nothing listens at its address.
-fn over_http(listener: std::net::TcpListener, stop: std::sync::mpsc::Receiver<()>) {
+fn over_http(listener: &std::net::TcpListener, stop: &std::sync::mpsc::Receiver<()>) {
     use std::io::{BufRead, BufReader, Read, Write};
     for stream in listener.incoming() {
         let mut stream = stream.unwrap();
@@ -337,7 +338,7 @@ async fn a_server_over_http_that_went_away_is_shown_as_such_after_a_call_failed(
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (up, stop) = std::sync::mpsc::channel();
-    let server = std::thread::spawn(move || over_http(listener, stop));
+    let server = std::thread::spawn(move || over_http(&listener, &stop));
     let mut far = Arc::unwrap_or_clone(fixture.entry("far", Start::Boot, ""));
     far.transport = Transport::Http {
         url: Secret::plain(format!("http://{address}/mcp")),
