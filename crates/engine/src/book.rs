@@ -17,6 +17,8 @@ struct Page {
     refresh: Refresh,
     turn: Turn,
     failures: u32,
+    /// How many listings in a row brought nothing new.
+    unchanged: u32,
 }
 
 /// Numbers the listings of one server; only the latest may go on after a wait.
@@ -46,8 +48,8 @@ pub(crate) struct Book {
 pub(crate) enum Next {
     /// Nothing.
     Rest,
-    /// List again at once: a change was announced while listing.
-    Again,
+    /// List again: a change was announced while listing. So many listings in a row brought nothing new.
+    Again(u32),
     /// List again later: this was the n-th failure in a row.
     Retry(u32),
 }
@@ -107,14 +109,21 @@ impl Book {
             return Next::Rest;
         }
         if page.entry.digest == entry.digest {
-            self.revision += 1;
             match listed {
+                // Nothing new: the snapshot stands, and a server that announces no change over and over
+                // is asked less and less often.
+                Ok(listing) if page.availability == Availability::Ready && *page.listing == listing => {
+                    page.unchanged = page.unchanged.saturating_add(1);
+                }
                 Ok(listing) => {
+                    self.revision += 1;
                     page.listing = Arc::new(listing);
                     page.availability = Availability::Ready;
                     page.failures = 0;
+                    page.unchanged = 0;
                 }
                 Err(reason) => {
+                    self.revision += 1;
                     page.availability = Availability::Unavailable { reason };
                     page.failures = page.failures.saturating_add(1);
                     page.refresh = Refresh::Waiting;
@@ -126,7 +135,12 @@ impl Book {
             return Next::Rest;
         }
         page.refresh = Refresh::Waiting;
-        Next::Again
+        Next::Again(page.unchanged)
+    }
+
+    /// How many listings of a server in a row brought nothing new.
+    pub(crate) fn unchanged(&self, server: &ServerName) -> u32 {
+        self.pages.get(server).map_or(0, |page| page.unchanged)
     }
 
     /// Writes down that a server's connection ended; its last listing stays.
@@ -215,6 +229,7 @@ fn fresh_page(entry: &Arc<ServerEntry>, old: Option<Page>) -> Page {
         refresh,
         turn,
         failures: 0,
+        unchanged: 0,
     }
 }
 

@@ -16,6 +16,8 @@ use crate::{Engine, Shared};
 
 /// The wait after the first failed listing; it doubles up to [`RETRY_MOST`].
 const RETRY_FIRST: Duration = Duration::from_millis(500);
+/// The longest time that announcements of one server are gathered.
+const GATHER_MOST: Duration = Duration::from_secs(5);
 /// The longest wait between two tries of a server that fails.
 const RETRY_MOST: Duration = Duration::from_secs(30);
 
@@ -87,12 +89,19 @@ async fn list(shared: Arc<Shared>, server: ServerName) {
         shared.republish();
         let wait = match next {
             Next::Rest => return,
-            Next::Again => shared.settings.load().debounce,
+            Next::Again(unchanged) => gather_for(shared.settings.load().debounce, unchanged),
             Next::Retry(failures) => retry_wait(failures),
         };
         tokio::time::sleep(wait).await;
         after = Some(turn);
     }
+}
+
+/// How long announcements are gathered: longer, the more of them brought nothing new.
+fn gather_for(debounce: Duration, unchanged: u32) -> Duration {
+    debounce
+        .saturating_mul(2_u32.saturating_pow(unchanged.min(16)))
+        .min(GATHER_MOST.max(debounce))
 }
 
 /// How long to wait after the n-th failure in a row.
@@ -238,7 +247,8 @@ fn relist(shared: &Arc<Shared>, server: ServerName) {
     }
     let (task, stop) = (Arc::clone(shared), shared.stop.clone());
     shared.tasks.spawn(stop.run_until_cancelled_owned(async move {
-        tokio::time::sleep(task.settings.load().debounce).await;
+        let unchanged = task.with_book(|book| book.unchanged(&server));
+        tokio::time::sleep(gather_for(task.settings.load().debounce, unchanged)).await;
         task.gathering
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -258,6 +268,13 @@ fn uri_of(params: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn b033_announcements_that_bring_nothing_new_are_gathered_longer() {
+        let debounce = Duration::from_millis(200);
+        let waits = [0, 1, 3, 10, 99].map(|unchanged| gather_for(debounce, unchanged).as_millis());
+        assert_eq!(waits, [200, 400, 1600, 5000, 5000]);
+    }
 
     #[test]
     fn retries_back_off_to_a_limit() {

@@ -24,8 +24,11 @@ pub(super) fn input(tool: MetaTool) -> Value {
         MetaTool::ListResources | MetaTool::ListPrompts => {
             object(&[], json!({"server": server(), "limit": limit(50), "offset": offset()}))
         }
-        MetaTool::FilterResources => object(&[], filter("URI or URI template", "file:///docs/*")),
-        MetaTool::FilterPrompts => object(&[], filter("name", "x_github_*")),
+        MetaTool::FilterResources => object(
+            &[],
+            filter("URI or URI template", "file:///docs/*", "`*` and `?` stand for `/` too"),
+        ),
+        MetaTool::FilterPrompts => object(&[], filter("name", "x_github_*", NO_BORDER)),
         MetaTool::DescribeResource => object(&["uri"], read("The URI or URI template as listed.")),
         MetaTool::GetResource => object(&["uri"], read("The URI.")),
         MetaTool::DescribePrompt => object(&["name"], json!({"name": text("The prompt's name as listed.")})),
@@ -46,7 +49,7 @@ pub(super) fn input(tool: MetaTool) -> Value {
 
 fn filter_tools() -> Value {
     json!({
-        "pattern": pattern("exposed name", "x_github_*"),
+        "pattern": pattern("exposed name", "x_github_*", NO_BORDER),
         "description_filter": {"type": "string", "description": "Text that the description must contain."},
         "query": {"type": "string", "description": "What you want to do, in a few words; the best match stands first."},
         "labels": {
@@ -61,9 +64,12 @@ fn filter_tools() -> Value {
     })
 }
 
-fn filter(what: &str, example: &str) -> Value {
+/// How globs over names treat `/`.
+const NO_BORDER: &str = "`*` and `?` do not cross `/`";
+
+fn filter(what: &str, example: &str, border: &str) -> Value {
     json!({
-        "pattern": pattern(what, example),
+        "pattern": pattern(what, example, border),
         "server": server(),
         "case_sensitive": case_sensitive(),
         "limit": limit(25),
@@ -114,8 +120,8 @@ fn offset() -> Value {
     json!({"type": "integer", "minimum": 0, "default": 0, "description": "How many to pass over; the next page of a truncated list begins at offset + limit."})
 }
 
-fn pattern(what: &str, example: &str) -> Value {
-    json!({"type": "string", "description": format!("Glob over the whole {what}, such as `{example}`; `*` and `?` do not cross `/`.")})
+fn pattern(what: &str, example: &str, border: &str) -> Value {
+    json!({"type": "string", "description": format!("Glob over the whole {what}, such as `{example}`; {border}.")})
 }
 
 fn server() -> Value {

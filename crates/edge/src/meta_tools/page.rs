@@ -62,14 +62,33 @@ pub(super) struct Filters {
     pub(super) offset: Option<usize>,
 }
 
+/// What a pattern is matched against.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Over {
+    /// Exposed names: `*` and `?` do not cross `/`.
+    Names,
+    /// URIs: a `/` is a character like any other, since every URI has some.
+    Uris,
+}
+
+impl Over {
+    /// A text as globs see it; in a URI a control character that none holds stands for the border `/`.
+    pub(super) fn flat(self, text: &str) -> String {
+        match self {
+            Self::Names => text.to_owned(),
+            Self::Uris => text.replace('/', "\u{1}"),
+        }
+    }
+}
+
 impl Filters {
     /// The compiled pattern, if one is given.
     ///
     /// # Errors
     /// `bad_pattern`
-    pub(super) fn glob(&self) -> Result<Option<Glob>, Failure> {
+    pub(super) fn glob(&self, over: Over) -> Result<Option<Glob>, Failure> {
         let Some(pattern) = &self.pattern else { return Ok(None) };
-        let glob = Glob::parse(&self.fold(pattern)).ok().ok_or_else(|| {
+        let glob = Glob::parse(&over.flat(&self.fold(pattern))).ok().ok_or_else(|| {
             let what = format!(
                 "`pattern` `{pattern}` is malformed: `*` and `?` stand for any characters but `/`, `[a-z]` for one of a class, `\\` makes the next one literal"
             );

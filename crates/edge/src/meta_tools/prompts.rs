@@ -10,7 +10,7 @@ use super::MetaTool;
 use super::answer::{Failure, structured};
 use super::arguments::{Flag, Reader};
 use super::invocation;
-use super::page::{Filters, Page, summary};
+use super::page::{Filters, Over, Page, summary};
 use super::view::{Absent, View};
 
 /// `list_prompts`
@@ -45,7 +45,7 @@ pub(super) fn filter(view: &View<'_>, arguments: &Exact) -> Result<String, Failu
     };
     reader.finish()?;
     view.check_server(MetaTool::FilterPrompts, filters.server.as_deref())?;
-    let glob = filters.glob()?;
+    let glob = filters.glob(Over::Names)?;
     let matches = view.catalogue().prompts().iter().filter(|prompt| {
         filters.of_server(prompt.server.as_str())
             && glob

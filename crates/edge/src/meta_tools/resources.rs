@@ -10,7 +10,7 @@ use super::MetaTool;
 use super::answer::{Failure, structured};
 use super::arguments::{Flag, Reader};
 use super::invocation;
-use super::page::{Filters, Page, summary};
+use super::page::{Filters, Over, Page, summary};
 use super::view::{Absent, View};
 
 /// `list_resources`
@@ -44,13 +44,13 @@ pub(super) fn filter(view: &View<'_>, arguments: &Exact) -> Result<String, Failu
     };
     reader.finish()?;
     view.check_server(MetaTool::FilterResources, filters.server.as_deref())?;
-    let glob = filters.glob()?;
+    let glob = filters.glob(Over::Uris)?;
     let matches = all(*view).filter(|found| {
         let resource = found.resource();
         filters.of_server(resource.server.as_str())
             && glob
                 .as_ref()
-                .is_none_or(|glob| glob.matches(&filters.fold(&resource.definition.uri)))
+                .is_none_or(|glob| glob.matches(&Over::Uris.flat(&filters.fold(&resource.definition.uri))))
     });
     answer(*view, &filters, Page::of(matches, window))
 }

@@ -12,7 +12,7 @@ use super::MetaTool;
 use super::answer::{Failure, structured};
 use super::arguments::{Flag, Reader, Window};
 use super::invocation;
-use super::page::{Filters, Page, summary};
+use super::page::{Filters, Over, Page, summary};
 use super::view::{Absent, View};
 
 /// `list_tools`
@@ -45,7 +45,7 @@ pub(super) fn filter(view: &View<'_>, arguments: &Exact) -> Result<String, Failu
     filters.limit = Some(window.limit);
     filters.offset = Some(window.offset);
     reader.finish()?;
-    let glob = filters.glob()?;
+    let glob = filters.glob(Over::Names)?;
     let part = filters.description_filter.as_deref().map(|part| filters.fold(part));
     let agree = |tool: &Tool| {
         glob.as_ref()

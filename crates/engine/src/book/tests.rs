@@ -52,7 +52,7 @@ fn only_one_listing_of_a_server_is_under_way() {
     assert!(book.begin(&a.name, None).is_none());
     assert_eq!(
         book.end(&a, Ok(listing("1"))),
-        Next::Again,
+        Next::Again(0),
         "a change was announced meanwhile"
     );
     assert_eq!(availability(&book), Availability::Ready);
@@ -125,7 +125,7 @@ fn what_was_listed_for_an_entry_that_changed_meanwhile_is_dropped() {
         book.begin(&new.name, None).is_none(),
         "the running listing is repeated instead"
     );
-    assert_eq!(book.end(&old, Ok(listing("old"))), Next::Again);
+    assert_eq!(book.end(&old, Ok(listing("old"))), Next::Again(0));
     assert_eq!(availability(&book), Availability::Unlisted);
     assert_eq!(book.servers().remove(0).listing.protocol, "");
 }
@@ -152,4 +152,18 @@ fn a_removed_server_is_forgotten() {
     book.apply(&[]);
     assert_eq!(book.end(&a, Ok(listing("1"))), Next::Rest);
     assert!(book.servers().is_empty());
+}
+
+#[test]
+fn a_listing_that_brings_nothing_new_changes_no_snapshot_and_is_counted() {
+    let mut book = Book::default();
+    let a = entry("a", "1", Start::Boot);
+    book.apply(&[Arc::clone(&a)]);
+    for (protocol, unchanged) in [("1", 0), ("1", 1), ("1", 2), ("2", 0)] {
+        let before = book.revision();
+        book.begin(&a.name, None).unwrap();
+        assert_eq!(book.end(&a, Ok(listing(protocol))), Next::Rest);
+        assert_eq!(book.unchanged(&a.name), unchanged);
+        assert_eq!(book.revision() > before, unchanged == 0);
+    }
 }

@@ -229,6 +229,17 @@ fn an_invocation_has_a_place_for_every_required_parameter() {
 }
 
 #[test]
+fn a_star_over_uris_stands_for_slashes_too() {
+    let all = structured("list_resources", "{}")["total"].clone();
+    assert_eq!(structured("filter_resources", r#"{"pattern":"*"}"#)["total"], all);
+    assert_eq!(
+        structured("filter_resources", r#"{"pattern":"FILE:*"}"#)["filters"]["pattern"],
+        "FILE:*"
+    );
+    assert_ne!(structured("filter_resources", r#"{"pattern":"FILE:*"}"#)["total"], 0);
+}
+
+#[test]
 fn resources_and_templates_are_listed_and_described() {
     let answer = structured("filter_resources", r#"{"pattern":"file:///docs/*","server":"files"}"#);
     expect![[r#"
