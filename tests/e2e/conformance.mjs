@@ -1,6 +1,6 @@
-// The official conformance suite through the gateway: fixture <- gateway <- suite, with a baseline of what may fail,
-// which is empty where both sides speak one era. Usage: node conformance.mjs [--direct] [legacy-legacy …]; without a
-// direction, the two of one era run. --direct leaves the gateway out and so tests the fixture itself.
+// The official conformance suite through the gateway: fixture <- gateway <- suite, in each direction of eras, with a
+// baseline of what may fail. Same-era baselines are empty. Usage: node conformance.mjs [--direct] [legacy-legacy …];
+// --direct leaves the gateway out and so tests the fixture itself.
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const args = process.argv.slice(2);
 const directly = args.includes('--direct');
 const chosen = args.filter((arg) => !arg.startsWith('--'));
 const sameEra = ['legacy-legacy', 'modern-modern'];
-const directions = chosen.length > 0 ? chosen : sameEra;
+const directions = chosen.length > 0 ? chosen : directly ? sameEra : [...sameEra, 'legacy-modern', 'modern-legacy'];
 
 let failed = 0;
 for (const direction of directions) {

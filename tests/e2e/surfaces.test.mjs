@@ -157,15 +157,21 @@ for (const surface of ['meta', 'direct']) {
             assert.equal(text(await call('x_everything_echo', { message: 'after' })), 'Echo: after');
           });
 
-          if (kind === 'v2-auto') {
-            test('a legacy server’s question is refused, and the caller is told why', async () => {
-              const result = await call('x_everything_trigger-sampling-request', { prompt: 'what?', maxTokens: 10 });
-              assert.equal(result.isError, true);
-              assert.match(text(result), /2026-07-28, in which servers send no requests/);
-            });
-          } else {
-            questionTests(() => ({ call, questions }));
-          }
+          test('a server’s question to the model reaches this client', async () => {
+            questions.length = 0;
+            const result = await call('x_everything_trigger-sampling-request', { prompt: 'what?', maxTokens: 10 });
+            assert.match(text(result), new RegExp(SAID_BY_MODEL));
+            assert.equal(questions.length, 1);
+            assert.match(JSON.stringify(questions[0].params), /what\?/);
+          });
+
+          test('a server’s question to the user reaches this client, with the server’s name', async () => {
+            questions.length = 0;
+            const result = await call('x_everything_trigger-elicitation-request');
+            assert.match(text(result), new RegExp(SAID_BY_USER.name));
+            assert.equal(questions.length, 1);
+            assert.match(questions[0].params.message, /everything/);
+          });
 
           if (surface === 'direct') {
             test('hears that a list changed, and the list did change', async () => {
@@ -258,25 +264,5 @@ function metaTests(given) {
     assert.match(JSON.stringify(prompt), /Oslo/);
     const described = await client.call('describe_prompt', { name: 'x_everything_args-prompt' });
     assert.match(JSON.stringify(described.structuredContent), /city/);
-  });
-}
-
-function questionTests(context) {
-  test('a server’s question to the model reaches this client', async () => {
-    const { call, questions } = context();
-    questions.length = 0;
-    const result = await call('x_everything_trigger-sampling-request', { prompt: 'what?', maxTokens: 10 });
-    assert.match(text(result), new RegExp(SAID_BY_MODEL));
-    assert.equal(questions.length, 1);
-    assert.match(JSON.stringify(questions[0].params), /what\?/);
-  });
-
-  test('a server’s question to the user reaches this client, with the server’s name', async () => {
-    const { call, questions } = context();
-    questions.length = 0;
-    const result = await call('x_everything_trigger-elicitation-request');
-    assert.match(text(result), new RegExp(SAID_BY_USER.name));
-    assert.equal(questions.length, 1);
-    assert.match(questions[0].params.message, /everything/);
   });
 }

@@ -125,10 +125,7 @@ class SurfaceTest(unittest.TestCase):
             await self.wait_for_servers(client, surface)
             await self.calls(client, surface, place)
             await self.progress(client, surface)
-            if mode == "legacy":
-                await self.questions(client, surface)
-            else:
-                await self.refused_question(client, surface)
+            await self.questions(client, surface)
             await self.resources_and_prompts(client)
 
     async def names(self, client, surface):
@@ -194,13 +191,6 @@ class SurfaceTest(unittest.TestCase):
         self.assertIn("said by the model of the test", text(sampled))
         name = "x_everything_trigger-elicitation-request"
         self.assertIn("Ada", text(await self.call(client, surface, name, {})))
-
-    async def refused_question(self, client, surface):
-        """A legacy server's question cannot be put to a caller of 2026-07-28, and the caller is told."""
-        name = "x_everything_trigger-sampling-request"
-        told = await self.call(client, surface, name, {"prompt": "what?", "maxTokens": 10})
-        self.assertTrue(told.is_error)
-        self.assertIn("servers send no requests", text(told))
 
     async def resources_and_prompts(self, client):
         resources = await client.list_resources()

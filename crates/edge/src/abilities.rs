@@ -24,15 +24,60 @@ pub(crate) fn of(capabilities: Option<&RawValue>) -> Abilities {
     }
 }
 
+/// The capabilities that a modern server is told of, of a client that declared its own in `initialize`: what
+/// the gateway can ask it, in the words of 2026-07-28, and nothing that exists in one era only.
+pub(crate) fn of_session(capabilities: Option<&RawValue>) -> Abilities {
+    let mut abilities = of(capabilities);
+    let members = capabilities
+        .and_then(|raw| Object::parse(raw.get()).ok())
+        .unwrap_or_default();
+    let elicitation = match (abilities.elicit_form, abilities.elicit_url) {
+        (true, true) => Some(r#"{"form":{},"url":{}}"#),
+        (true, false) => Some(r#"{"form":{}}"#),
+        (false, true) => Some(r#"{"url":{}}"#),
+        (false, false) => None,
+    };
+    let told = [
+        (
+            "sampling",
+            members
+                .get("sampling")
+                .map(RawValue::get)
+                .filter(|raw| raw.starts_with('{')),
+        ),
+        ("elicitation", elicitation),
+        ("roots", abilities.roots.then_some("{}")),
+    ];
+    let told: Vec<String> = told
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!(r#""{name}":{}"#, value?)))
+        .collect();
+    abilities.raw = RawValue::from_string(format!("{{{}}}", told.join(","))).ok();
+    abilities
+}
+
+/// The ability that a question needs, in words.
+pub(crate) fn needed(method: &str, params: Option<&str>) -> String {
+    match method {
+        "sampling/createMessage" => "the capability `sampling`".to_owned(),
+        "elicitation/create" if is_by_url(params) => "the capability `elicitation.url`".to_owned(),
+        "elicitation/create" => "the capability `elicitation`".to_owned(),
+        "roots/list" => "the capability `roots`".to_owned(),
+        _ => format!("an answer to `{}`", crate::dispatch::shown(method)),
+    }
+}
+
+fn is_by_url(params: Option<&str>) -> bool {
+    let params = params.and_then(|params| Object::parse(params).ok());
+    params.is_some_and(|params| params.text("mode").is_some_and(|mode| mode == "url"))
+}
+
 /// Whether the client declared that it answers this request.
 pub(crate) fn can_answer(abilities: &Abilities, method: &str, params: Option<&str>) -> bool {
     match method {
         "sampling/createMessage" => abilities.sampling,
         "elicitation/create" => {
-            let mode = params
-                .and_then(|params| Object::parse(params).ok())
-                .and_then(|params| params.text("mode"));
-            if mode.as_deref() == Some("url") {
+            if is_by_url(params) {
                 abilities.elicit_url
             } else {
                 abilities.elicit_form

@@ -45,6 +45,18 @@ impl Answer {
         }
     }
 
+    /// The same answer to the request `id`; it was written for the request `written_for`.
+    pub(crate) fn readdressed(self, written_for: &str, id: &str) -> Self {
+        let head = [r#"{"jsonrpc":"2.0","id":"#, written_for].concat();
+        match self.text.strip_prefix(&head) {
+            Some(rest) if written_for != id => Self {
+                text: [r#"{"jsonrpc":"2.0","id":"#, id, rest].concat(),
+                status: self.status,
+            },
+            Some(_) | None => self,
+        }
+    }
+
     /// What is left to say when answering went wrong: this one request fails, and no other.
     pub(crate) fn broken(id: &str) -> Self {
         let text = rpc::error(

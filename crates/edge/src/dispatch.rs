@@ -3,7 +3,9 @@
 mod ask;
 mod initialize;
 mod list;
+mod park;
 mod render;
+mod rounds;
 mod run;
 
 use std::sync::Arc;
@@ -128,7 +130,8 @@ pub(crate) async fn answer(asking: &Asking, request: &Request<'_>, headers: Opti
         | Method::Unsubscribe
         | Method::GetPrompt
         | Method::Complete => ask::read(asking, request, method, headers)
-            .map(|work| Reply::Running(Box::new(run::start(asking, request, method, work)))),
+            .and_then(|work| run::start(asking, request, method, work))
+            .map(|running| Reply::Running(Box::new(running))),
     };
     match reply {
         Ok(Reply::Running(running)) => Reply::Running(running),

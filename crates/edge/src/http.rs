@@ -111,6 +111,7 @@ pub(crate) async fn serve(
         None => main.await?,
     }
     pump.abort();
+    shared.parking.end(GRACE).await;
     Ok(())
 }
 

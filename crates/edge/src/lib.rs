@@ -17,6 +17,7 @@ mod meta_tools;
 mod method;
 mod metrics;
 mod notify;
+mod parking;
 mod running;
 mod session;
 mod sessions;
@@ -25,6 +26,7 @@ mod shared;
 mod speaker;
 mod stdio;
 mod surfaces;
+mod under_way;
 mod watches;
 
 pub use edge::{Edge, Reload, serve, serve_stdio};

@@ -126,7 +126,8 @@ impl MetaTool {
         Self::GetPrompt,
     ];
 
-    fn name(self) -> &'static str {
+    /// The name that it is called by.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ListTools => "list_tools",
             Self::FilterTools => "filter_tools",

@@ -100,6 +100,11 @@ impl Method {
         .any(|list| list.word() == name)
     }
 
+    /// Whether its result may ask for input first (SEP-2322).
+    pub(crate) fn may_ask(self) -> bool {
+        matches!(self, Self::CallTool | Self::GetPrompt | Self::ReadResource)
+    }
+
     /// Whether its results carry cache hints in 2026-07-28.
     pub(crate) fn kind(self) -> Kind {
         match self {

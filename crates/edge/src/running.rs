@@ -1,50 +1,46 @@
-//! One call under way: its answer to come, and what an upstream tells or asks its caller meanwhile.
+//! One call under way and the request that waits for it: what is said to its caller, and what is asked.
 
 use std::fmt;
-use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use countersign_engine::{Reply, ToCaller};
+use countersign_wire::bridge;
 use countersign_wire::codes;
+use countersign_wire::object::{self, Edit};
+use countersign_wire::questions::{self, InputRequired, Question};
 use countersign_wire::rpc;
 use countersign_wire::version::Era;
-use futures_util::FutureExt;
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::oneshot;
 
 use crate::abilities;
 use crate::answer::Answer;
+use crate::parking::Limits;
 use crate::shared::Shared;
 use crate::speaker::Speaker;
+use crate::under_way::{self, UnderWay};
 
-/// What a call comes to. `None`: the caller took it back, and nothing is answered.
-pub(crate) type Finished = Option<Answer>;
+pub(crate) use crate::under_way::{Finished, Step};
 
-type Work = Pin<Box<dyn Future<Output = Finished> + Send>>;
-
-/// One call under way.
-///
-/// INVARIANT: the work is finished even when nobody waits any more, so that what became of the
-/// call is recorded; `Drop` hands it to a task of its own.
+/// One call under way and the request that waits for it.
 pub(crate) struct Running {
     shared: Arc<Shared>,
     speaker: Speaker,
-    work: Option<Work>,
-    finished: Option<Finished>,
-    messages: mpsc::Receiver<ToCaller>,
-    cancel: CancellationToken,
+    /// The raw id of the request that waits.
+    id: String,
+    /// `None` once it is parked.
+    call: Option<Box<UnderWay>>,
+    token: Token,
     asked: Vec<String>,
 }
 
-/// What happens next to a call under way.
+/// The progress token that the waiting request gave.
 #[derive(Debug)]
-pub(crate) enum Step {
-    /// Its upstream has something for the caller.
-    Message(ToCaller),
-    /// It is over.
-    Done(Finished),
+pub(crate) enum Token {
+    /// The one that the upstream's messages bear already.
+    Known,
+    /// Another, since another request began the call; `None` where it wants no progress.
+    Own(Option<Box<RawValue>>),
 }
 
 /// Whether messages can reach the caller before the answer.
@@ -57,55 +53,98 @@ pub(crate) enum Road {
 }
 
 impl Running {
-    /// Takes over some work. A panic in it is the failure of this one request.
-    pub(crate) fn new(
-        shared: &Arc<Shared>,
-        speaker: &Speaker,
-        id: &str,
-        (messages, cancel): (mpsc::Receiver<ToCaller>, CancellationToken),
-        work: impl Future<Output = Finished> + Send + 'static,
-    ) -> Self {
-        let id = id.to_owned();
-        let caught = AssertUnwindSafe(work).catch_unwind();
-        let work = Box::pin(caught.map(move |finished| {
-            finished.unwrap_or_else(|_| {
-                tracing::error!(%id, "a request was given up because answering it panicked");
-                Some(Answer::broken(&id))
-            })
-        }));
+    /// The request that began the call waits for it.
+    pub(crate) fn new(shared: &Arc<Shared>, speaker: &Speaker, call: UnderWay) -> Self {
         Self {
             shared: Arc::clone(shared),
             speaker: speaker.clone(),
-            work: Some(work),
-            finished: None,
-            messages,
-            cancel,
+            id: call.began_as.clone(),
+            call: Some(Box::new(call)),
+            token: Token::Known,
             asked: Vec::new(),
         }
     }
 
+    /// Another request than the one that began the call waits for it.
+    pub(crate) fn resumed(mut self, id: &str, token: Option<&RawValue>) -> Self {
+        id.clone_into(&mut self.id);
+        self.token = Token::Own(token.map(RawValue::to_owned));
+        self
+    }
+
     /// Waits for the next thing to happen. What was said before the answer comes before the answer.
+    /// A question to a caller without a session is the end of this request, and the call is parked.
     pub(crate) async fn next(&mut self) -> Step {
-        if let Some(work) = &mut self.work {
-            tokio::select! {
-                biased;
-                Some(message) = self.messages.recv() => return Step::Message(message),
-                finished = work => {
-                    self.work = None;
-                    self.finished = Some(finished);
+        loop {
+            if let Some(asking) = self.ask() {
+                return Step::Done(Some(asking));
+            }
+            let Some(call) = &mut self.call else {
+                return Step::Done(None);
+            };
+            match call.next().await {
+                Step::Done(finished) => {
+                    let began_as = &call.began_as;
+                    return Step::Done(finished.map(|answer| answer.readdressed(began_as, &self.id)));
+                }
+                Step::Message(message) => {
+                    if call.bond.is_none() {
+                        return Step::Message(message);
+                    }
+                    match question(&self.shared, &self.speaker, message) {
+                        Ok((question, reply)) => call.open(question, reply),
+                        Err(message) => return Step::Message(message),
+                    }
                 }
             }
         }
-        match self.messages.try_recv() {
-            Ok(message) => Step::Message(message),
-            Err(_) => Step::Done(self.finished.take().flatten()),
+    }
+
+    /// Parks the call where it has open questions; the answer asks them.
+    fn ask(&mut self) -> Option<Answer> {
+        let mut call = self.call.take_if(|call| !call.open.is_empty())?;
+        if call.is_over() {
+            call.refuse(codes::INTERNAL_ERROR, "its call has ended");
+            self.call = Some(call);
+            return None;
+        }
+        call.gather(|message| question(&self.shared, &self.speaker, message));
+        let questions = call.open.iter().map(|open| open.question.clone()).collect();
+        let in_force = self.shared.in_force();
+        let limits = Limits {
+            per_principal: in_force.settings.parked_per_principal,
+            lifetime: in_force.settings.question_lifetime,
+        };
+        // While it is parked no id takes it back, and the end of its pipe does.
+        let calls = self.speaker.calls();
+        call.ticket = calls.map(|calls| calls.enter("", call.cancel_token()));
+        match self.shared.parking.park(call, limits) {
+            Ok(state) => {
+                let state = Some(object::quote(&state));
+                let result = InputRequired { questions, state }.render();
+                let result = bridge::result_for(
+                    self.speaker.version(),
+                    bridge::Kind::Plain,
+                    &result,
+                    &in_force.server_info,
+                );
+                Some(Answer::result(&self.id, &result))
+            }
+            Err((mut call, reason)) => {
+                call.refuse(codes::INTERNAL_ERROR, reason);
+                call.ticket = calls.map(|calls| calls.enter(&self.id, call.cancel_token()));
+                self.call = Some(call);
+                None
+            }
         }
     }
 
     /// The caller is gone for good.
     pub(crate) fn abandon(&self) {
-        if self.speaker.era() == Era::Modern {
-            self.cancel.cancel();
+        if let Some(call) = &self.call
+            && self.speaker.era() == Era::Modern
+        {
+            call.cancel();
         }
     }
 
@@ -114,13 +153,25 @@ impl Running {
         match message {
             ToCaller::Notification { method, params } => {
                 let wanted = method != "notifications/message" || self.speaker.wants_log(params.get());
-                (road == Road::Open && wanted).then(|| rpc::notification(&method, Some(params.get())))
+                if road == Road::Closed || !wanted {
+                    return None;
+                }
+                let own = match &self.token {
+                    Token::Own(token) if method == "notifications/progress" => {
+                        let token = token.as_ref()?.get();
+                        Some(object::edit(params.get(), &[Edit::Set("progressToken", token)]).ok()?)
+                    }
+                    Token::Own(_) | Token::Known => None,
+                };
+                let params = own.as_deref().unwrap_or_else(|| params.get());
+                Some(rpc::notification(&method, Some(params)))
             }
             ToCaller::Request { method, params, reply } => {
                 let params = params.as_deref().map(RawValue::get);
                 let refusal = self.refusal(&method, params, road);
                 let (None, Speaker::Session(session)) = (refusal, &self.speaker) else {
-                    refuse(reply, &method, refusal.unwrap_or("the caller has no session"));
+                    let reason = refusal.unwrap_or("the caller has no session");
+                    under_way::refuse(reply, codes::METHOD_NOT_FOUND, &method, reason);
                     return None;
                 };
                 let id = self.shared.next_request_id();
@@ -134,27 +185,34 @@ impl Running {
 
     /// Why the caller cannot be asked this.
     fn refusal(&self, method: &str, params: Option<&str>, road: Road) -> Option<&'static str> {
+        let is_able = abilities::can_answer(self.speaker.abilities(), method, params);
         match &self.speaker {
-            Speaker::Stateless(_) => Some("the caller speaks 2026-07-28, in which servers send no requests"),
             Speaker::Session(_) if road == Road::Closed => Some("the caller has no stream open for this call"),
-            Speaker::Session(session) if !abilities::can_answer(&session.abilities, method, params) => {
+            Speaker::Session(_) | Speaker::Stateless(_) if !is_able => {
                 Some("the caller's client did not declare that it answers this")
             }
+            Speaker::Stateless(_) => Some("in 2026-07-28 nothing can be asked for this method"),
             Speaker::Session(_) => None,
         }
     }
 }
 
-fn refuse(reply: oneshot::Sender<Reply>, method: &str, reason: &str) {
-    let error = rpc::error_object(
-        codes::METHOD_NOT_FOUND,
-        &format!("`{method}` is refused: {reason}"),
-        None,
-    );
-    if let Ok(error) = RawValue::from_string(error) {
-        // An upstream that no longer waits for the answer needs none.
-        reply.send(Reply::Error(error)).ok();
+/// A request of an upstream that this caller can be asked; everything else is given back.
+fn question(
+    shared: &Shared,
+    speaker: &Speaker,
+    message: ToCaller,
+) -> Result<(Question, oneshot::Sender<Reply>), ToCaller> {
+    let ToCaller::Request { method, params, reply } = message else {
+        return Err(message);
+    };
+    let text = params.as_deref().map(RawValue::get);
+    if !abilities::can_answer(speaker.abilities(), &method, text) {
+        return Err(ToCaller::Request { method, params, reply });
     }
+    let id = shared.next_request_id().trim_matches('"').to_owned();
+    let params = text.map(|params| questions::params_for(speaker.era(), &method, params, &id));
+    Ok((Question { id, method, params }, reply))
 }
 
 impl Drop for Running {
@@ -164,12 +222,7 @@ impl Drop for Running {
                 session.forget(id);
             }
         }
-        let Some(work) = self.work.take() else { return };
         self.abandon();
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            // The task ends by itself: every call has a timeout.
-            drop(runtime.spawn(work));
-        }
     }
 }
 
@@ -177,6 +230,7 @@ impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Running")
             .field("speaker", &self.speaker)
+            .field("call", &self.call)
             .finish_non_exhaustive()
     }
 }

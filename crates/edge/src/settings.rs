@@ -1,5 +1,7 @@
 //! What the edge is started with, and what it makes of it once per change.
 
+use std::time::Duration;
+
 use countersign_core::surface::Surface;
 use countersign_wire::object;
 
@@ -19,6 +21,10 @@ pub struct Settings {
     pub sessions: usize,
     /// `limits.sessions_per_principal`
     pub sessions_per_principal: usize,
+    /// `limits.parked_per_principal`: how many calls of one principal may wait for its answer to a server's question.
+    pub parked_per_principal: usize,
+    /// How long a caller may take to answer a server's question.
+    pub question_lifetime: Duration,
     /// `allowed_hosts`: Host values besides the listener's own; without a port, any port.
     pub allowed_hosts: Vec<String>,
     /// `allowed_origins`: pages that may call, and that get CORS headers.
@@ -36,6 +42,8 @@ impl Default for Settings {
             request_bytes: 10 * 1024 * 1024,
             sessions: 10_000,
             sessions_per_principal: 200,
+            parked_per_principal: 50,
+            question_lifetime: Duration::from_secs(5 * 60),
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             version: env!("CARGO_PKG_VERSION"),

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::metrics::Metrics;
+use crate::parking::Parking;
 use crate::session::Session;
 use crate::sessions::Sessions;
 use crate::settings::{InForce, Settings};
@@ -24,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     pub(crate) watches: Watches,
     pub(crate) metrics: Metrics,
+    /// The calls of modern callers that wait for an answer to a server's question.
+    pub(crate) parking: Arc<Parking>,
     in_force: ArcSwap<InForce>,
     local: Arc<Principal>,
     requests: AtomicU64,
@@ -36,6 +39,7 @@ impl Shared {
             engine,
             sessions: Sessions::default(),
             watches: Watches::default(),
+            parking: Arc::default(),
             in_force: ArcSwap::from_pointee(InForce::new(settings)),
             local: Arc::new(Principal::local()),
             requests: AtomicU64::new(1),

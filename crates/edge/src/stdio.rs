@@ -261,6 +261,7 @@ impl Pipe {
                 .await
                 .ok();
         }
+        self.shared.parking.end(GRACE).await;
     }
 }
 

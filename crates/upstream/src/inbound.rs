@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use countersign_wire::codes;
-use countersign_wire::object::{Edit, Object, edit, quote};
+use countersign_wire::object::{Edit, Object, edit};
+use countersign_wire::questions;
 use countersign_wire::rpc::{self, Message};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
@@ -169,16 +170,11 @@ fn relay(
     Ok((back, answer))
 }
 
-/// An elicitation's message with the server's name in front; other parameters stay as they are.
+/// An elicitation's parameters with the server's name in the message.
 fn named(server: &str, params: &RawValue) -> Result<Box<RawValue>, String> {
-    let bad = |_error| "params is not an object with one reading".to_owned();
-    let object = Object::parse(params.get()).map_err(bad)?;
-    let Some(message) = object.text("message") else {
-        return Ok(params.to_owned());
-    };
-    let message = quote(&format!("[{server}] {message}"));
-    let edited = edit(params.get(), &[Edit::Set("message", &message)]).map_err(bad)?;
-    RawValue::from_string(edited).map_err(|_error| "params is not valid JSON".to_owned())
+    let named = questions::named(server, params.get());
+    let named = named.map_err(|_error| "params is not an object with one reading".to_owned())?;
+    RawValue::from_string(named).map_err(|_error| "params is not valid JSON".to_owned())
 }
 
 /// Waits for the caller's answer beside the stream, which must be read on meanwhile.

@@ -12,7 +12,7 @@ use crate::meta_tools::{self, MetaTool};
 use crate::method::Method;
 
 /// What is to be done for a request.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Work {
     /// The engine is asked.
     Ask(Ask),

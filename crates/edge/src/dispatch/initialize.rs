@@ -47,7 +47,7 @@ pub(crate) fn initialize(in_force: &InForce, surfaces: Surfaces, request: &Reque
     );
     Ok(Opening {
         version,
-        abilities: abilities::of(declared),
+        abilities: abilities::of_session(declared),
         result,
     })
 }

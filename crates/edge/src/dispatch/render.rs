@@ -66,6 +66,10 @@ pub(super) fn render(frame: &Frame, engine: &Engine, outcome: Outcome) -> Finish
     let answer = match outcome {
         Outcome::Result { result, from: _ } => own_result(frame, result.get()),
         Outcome::Error { error, from: _ } => {
+            let told = bridge::tool_error_for(frame.version, error.get());
+            if let Some(result) = told.filter(|_| frame.method == Method::CallTool) {
+                return Some(own_result(frame, &result));
+            }
             let error = bridge::error_for(frame.version, frame.method.word(), error.get());
             Answer::raw_error(frame.version, &frame.id, &error)
         }
@@ -82,6 +86,15 @@ pub(super) fn render(frame: &Frame, engine: &Engine, outcome: Outcome) -> Finish
         Outcome::Cancelled => return None,
     };
     Some(answer)
+}
+
+/// A call that was given up because its server's question has no answer. A model reads results, so for a
+/// tool it is a result that says so.
+pub(super) fn unanswered(frame: &Frame, sentence: &str) -> Answer {
+    if frame.method == Method::CallTool {
+        return own_result(frame, &authored::tool_error(sentence, None));
+    }
+    Answer::fault(frame.version, &frame.id, Fault::new(codes::INTERNAL_ERROR, sentence))
 }
 
 fn refused(frame: &Frame, refusal: &Refusal) -> Fault {

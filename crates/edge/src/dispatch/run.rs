@@ -13,8 +13,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::ask::Work;
-use super::render::{Frame, own_result, render};
-use super::{Asking, Request, invalid};
+use super::render::{Frame, own_result, render, unanswered};
+use super::rounds::{Rounds, Unanswered};
+use super::{Asking, Request, invalid, park};
 use crate::answer::Answer;
 use crate::meta_tools::{self, MetaAnswer};
 use crate::method::Method;
@@ -23,12 +24,19 @@ use crate::running::{Finished, Running};
 use crate::session::{SUBSCRIPTIONS, Session};
 use crate::shared::Shared;
 use crate::speaker::Speaker;
+use crate::under_way::UnderWay;
 
 /// How many messages for the caller wait until they are sent.
 const MESSAGES: usize = 64;
 
-/// Puts a request under way.
-pub(super) fn start(asking: &Asking, request: &Request<'_>, method: Method, work: Work) -> Running {
+/// Puts a request under way: a call of its own, or the parked one that it goes on with.
+pub(super) fn start(asking: &Asking, request: &Request<'_>, method: Method, work: Work) -> Result<Running, Fault> {
+    let bond = park::bond(asking, method, &work);
+    if let Some(bond) = &bond
+        && let Some(running) = park::resume(asking, request, bond)?
+    {
+        return Ok(running);
+    }
     let (to_caller, messages) = mpsc::channel(MESSAGES);
     let cancel = CancellationToken::new();
     let ticket = asking.speaker.calls().map(|calls| calls.enter(request.id, &cancel));
@@ -40,12 +48,11 @@ pub(super) fn start(asking: &Asking, request: &Request<'_>, method: Method, work
         speaker: asking.speaker.clone(),
     };
     let started = Instant::now();
-    let running = async move {
-        let finished = job.finish(work, passage, &frame, started).await;
-        drop(ticket);
-        finished
-    };
-    Running::new(&asking.shared, &asking.speaker, request.id, (messages, cancel), running)
+    let finishing = async move { job.finish(work, passage, &frame, started).await };
+    let mut call = UnderWay::new(request.id, (messages, cancel), finishing);
+    call.bond = bond;
+    call.ticket = ticket;
+    Ok(Running::new(&asking.shared, &asking.speaker, call))
 }
 
 fn passage(
@@ -81,33 +88,60 @@ struct Job {
 
 impl Job {
     async fn finish(&self, work: Work, passage: Passage, frame: &Frame, started: Instant) -> Finished {
-        let outcome = match work {
+        let count = |verdict| {
+            let metrics = &self.shared.metrics;
+            metrics.request(frame.method.word(), verdict, started.elapsed());
+        };
+        let mut rounds = Rounds::of(&self.shared, &self.speaker, frame.method, (&work, &passage));
+        let (mut work, mut passage) = (work, passage);
+        loop {
+            let outcome = match self.once(work, passage, frame).await {
+                Ok(outcome) => outcome,
+                Err((answer, verdict)) => {
+                    count(verdict);
+                    return Some(answer);
+                }
+            };
+            let next = match &mut rounds {
+                Some(rounds) => rounds.next(&outcome).await,
+                None => None,
+            };
+            let outcome = match next {
+                None => outcome,
+                Some(Ok(again)) => {
+                    (work, passage) = again;
+                    continue;
+                }
+                Some(Err(Unanswered::TakenBack)) => Outcome::Cancelled,
+                Some(Err(Unanswered::Because(sentence))) => {
+                    count(Verdict::Failed);
+                    return Some(unanswered(frame, &sentence));
+                }
+            };
+            count(Verdict::of(&outcome));
+            return render(frame, &self.shared.engine, outcome);
+        }
+    }
+
+    /// One attempt; `Err` is an answer of the gateway's own.
+    async fn once(&self, work: Work, passage: Passage, frame: &Frame) -> Result<Outcome, (Answer, Verdict)> {
+        match work {
             Work::Meta(tool, arguments) => {
                 match meta_tools::run(tool, &self.shared.engine, &self.caller, arguments, passage).await {
-                    MetaAnswer::Own(result) => {
-                        self.shared
-                            .metrics
-                            .request(frame.method.word(), Verdict::Done, started.elapsed());
-                        return Some(own_result(frame, &result));
-                    }
-                    MetaAnswer::Passed(outcome) => outcome,
+                    MetaAnswer::Own(result) => Err((own_result(frame, &result), Verdict::Done)),
+                    MetaAnswer::Passed(outcome) => Ok(outcome),
                 }
             }
-            Work::Ask(Ask::Subscribe { uri }) => match self.subscribe(uri, passage).await {
-                Ok(outcome) => outcome,
-                Err(fault) => return Some(Answer::fault(frame.version, &frame.id, fault)),
-            },
-            Work::Ask(Ask::Unsubscribe { uri }) => match self.unsubscribe(uri, passage).await {
-                Some(outcome) => outcome,
-                None => return Some(Answer::result(&frame.id, authored::EMPTY_RESULT)),
-            },
-            Work::Ask(ask) => self.call(ask, passage).await,
-        };
-        let verdict = Verdict::of(&outcome);
-        self.shared
-            .metrics
-            .request(frame.method.word(), verdict, started.elapsed());
-        render(frame, &self.shared.engine, outcome)
+            Work::Ask(Ask::Subscribe { uri }) => self
+                .subscribe(uri, passage)
+                .await
+                .map_err(|fault| (Answer::fault(frame.version, &frame.id, fault), Verdict::Refused)),
+            Work::Ask(Ask::Unsubscribe { uri }) => {
+                let outcome = self.unsubscribe(uri, passage).await;
+                outcome.ok_or_else(|| (Answer::result(&frame.id, authored::EMPTY_RESULT), Verdict::Done))
+            }
+            Work::Ask(ask) => Ok(self.call(ask, passage).await),
+        }
     }
 
     async fn call(&self, ask: Ask, passage: Passage) -> Outcome {

@@ -19,6 +19,7 @@ use crate::session::Session;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::speaker::{Speaker, Stateless};
+use crate::under_way::UnderWay;
 
 fn shared() -> Arc<Shared> {
     let limit = Duration::from_secs(10);
@@ -68,7 +69,7 @@ fn running(
     let (sender, messages) = mpsc::channel(4);
     let cancel = CancellationToken::new();
     (
-        Running::new(shared, speaker, "1", (messages, cancel.clone()), work),
+        Running::new(shared, speaker, UnderWay::new("1", (messages, cancel.clone()), work)),
         sender,
         cancel,
     )

@@ -9,6 +9,8 @@ mod legacy;
 #[cfg(test)]
 mod modern;
 #[cfg(test)]
+mod questions;
+#[cfg(test)]
 mod stdio;
 #[cfg(test)]
 mod streams;

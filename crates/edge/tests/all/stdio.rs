@@ -9,14 +9,14 @@ use tokio_util::sync::CancellationToken;
 use super::gateway::{LIMIT, call, direct, engine, initialize, modern};
 use super::upstream::{ODD, Upstream};
 
-struct Client {
+pub(crate) struct Client {
     input: Option<DuplexStream>,
     output: Lines<BufReader<DuplexStream>>,
     serving: JoinHandle<()>,
 }
 
 impl Client {
-    async fn start(settings: Settings, upstream: Option<&Upstream>) -> Self {
+    pub(crate) async fn start(settings: Settings, upstream: Option<&Upstream>) -> Self {
         let entries: Vec<_> = upstream.iter().map(|upstream| upstream.entry("s")).collect();
         let (engine, _) = engine(&entries).await;
         let ((input, stdin), (stdout, output)) = (duplex(1 << 20), duplex(1 << 20));
@@ -33,13 +33,13 @@ impl Client {
         }
     }
 
-    async fn say(&mut self, line: &str) {
+    pub(crate) async fn say(&mut self, line: &str) {
         let input = self.input.as_mut().expect("open");
         input.write_all(format!("{line}\n").as_bytes()).await.expect("is read");
     }
 
     /// The next message that does not tell of a list: servers are listed while the pipe is open.
-    async fn hear(&mut self) -> Value {
+    pub(crate) async fn hear(&mut self) -> Value {
         loop {
             let line = tokio::time::timeout(LIMIT, self.output.next_line())
                 .await
@@ -52,12 +52,12 @@ impl Client {
         }
     }
 
-    async fn ask(&mut self, line: &str) -> Value {
+    pub(crate) async fn ask(&mut self, line: &str) -> Value {
         self.say(line).await;
         self.hear().await
     }
 
-    async fn end(mut self) -> Vec<Value> {
+    pub(crate) async fn end(mut self) -> Vec<Value> {
         drop(self.input.take());
         let mut rest = Vec::new();
         while let Some(line) = tokio::time::timeout(LIMIT, self.output.next_line())

@@ -32,6 +32,7 @@ pub(crate) struct Upstream {
 }
 
 struct State {
+    is_modern: bool,
     received: watch::Sender<Vec<Value>>,
     streams: Mutex<Vec<mpsc::Sender<String>>>,
     tools: Mutex<Vec<&'static str>>,
@@ -55,10 +56,24 @@ impl http_body::Body for Events {
 
 impl Upstream {
     pub(crate) async fn start() -> Self {
+        Self::with(vec!["echo", "odd", "progress", "ask", "wait", "log"]).await
+    }
+
+    /// An upstream with these tools.
+    pub(crate) async fn with(tools: Vec<&'static str>) -> Self {
+        Self::serve(tools, false).await
+    }
+
+    /// An upstream of 2026-07-28, whose every tool asks for input first.
+    pub(crate) async fn modern(tools: Vec<&'static str>) -> Self {
+        Self::serve(tools, true).await
+    }
+
+    async fn serve(tools: Vec<&'static str>, is_modern: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("binds");
         let address = listener.local_addr().expect("bound");
-        let tools = vec!["echo", "odd", "progress", "ask", "wait", "log"];
         let state = Arc::new(State {
+            is_modern,
             received: watch::Sender::default(),
             streams: Mutex::default(),
             tools: Mutex::new(tools),
@@ -109,6 +124,12 @@ impl Upstream {
         all.into_iter().find(|message| wanted(message)).expect("was found")
     }
 
+    /// How many messages of that method the upstream was sent.
+    pub(crate) fn count(&self, method: &str) -> usize {
+        let received = self.state.received.borrow();
+        received.iter().filter(|message| message["method"] == method).count()
+    }
+
     /// Says something of its own accord, once somebody listens.
     pub(crate) async fn say(&self, message: &Value) {
         let listening = async {
@@ -150,14 +171,15 @@ impl Upstream {
         if id.is_null() || message.get("method").is_none() {
             return respond(202, "application/json", receiver);
         }
-        if message["method"] == "server/discover" {
+        if message["method"] == "server/discover" && !self.state.is_modern {
             sender
                 .send(json!({"jsonrpc":"2.0","id":id,"error":{"code":-32601,"message":"no"}}).to_string())
                 .await
                 .ok();
             return respond(200, "application/json", receiver);
         }
-        if message["method"] == "tools/call" && !["echo", "odd"].iter().any(|name| message["params"]["name"] == *name) {
+        let is_streamed = message["method"] == "tools/call" && !self.state.is_modern;
+        if is_streamed && !["echo", "odd"].iter().any(|name| message["params"]["name"] == *name) {
             let upstream = self.clone();
             tokio::spawn(async move { upstream.stream(message, sender).await });
             return respond(200, "text/event-stream", receiver);
@@ -173,6 +195,11 @@ impl Upstream {
     fn result(&self, message: &Value) -> String {
         let resource = json!({"uri":"note://one","name":"one"});
         let value = match message["method"].as_str().unwrap_or_default() {
+            "server/discover" => json!({
+                "resultType":"complete", "ttlMs":0, "cacheScope":"private",
+                "supportedVersions":["2026-07-28"], "capabilities":{"tools":{}},
+            }),
+            "tools/call" if self.state.is_modern => required(&message["params"]),
             "initialize" => json!({
                 "protocolVersion": "2025-11-25",
                 "serverInfo": {"name":"scripted","version":"1"},
@@ -225,6 +252,23 @@ impl Upstream {
                 }
                 say(done(json!("logged"))).await;
             }
+            "both" => {
+                for (id, word) in [("both-1", "one"), ("both-2", "two")] {
+                    say(question(id, word)).await;
+                }
+                let one = self.received(|message| message["id"] == "both-1").await;
+                let two = self.received(|message| message["id"] == "both-2").await;
+                say(done(json!([one["result"], two["result"]]))).await;
+            }
+            "again" => {
+                say(question("again-1", "first")).await;
+                self.received(|message| message["id"] == "again-1").await;
+                let token = params["_meta"]["progressToken"].clone();
+                say(json!({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":token,"progress":1}})).await;
+                say(question("again-2", "second")).await;
+                let answer = self.received(|message| message["id"] == "again-2").await;
+                say(done(answer)).await;
+            }
             "ask" => {
                 say(json!({"jsonrpc":"2.0","id":"up-1","method":"sampling/createMessage","params":{"messages":[]}}))
                     .await;
@@ -238,6 +282,25 @@ impl Upstream {
                 assert_eq!(cancelled["params"]["requestId"], id);
             }
         }
+    }
+}
+
+fn question(id: &str, word: &str) -> Value {
+    let params = json!({"mode":"form","message":word,"requestedSchema":{"type":"object","properties":{}}});
+    json!({"jsonrpc":"2.0","id":id,"method":"elicitation/create","params":params})
+}
+
+/// A modern tool asks two things, then tells what it was sent; `endless` asks for ever, and `rude` asks the unknown.
+fn required(params: &Value) -> Value {
+    let asks = |requests: Value| json!({"resultType":"input_required","inputRequests":requests,"requestState":"st-1"});
+    match params["name"].as_str().unwrap_or_default() {
+        "endless" => json!({"resultType":"input_required","requestState":"st-1"}),
+        "rude" => asks(json!({"a":{"method":"secrets/list"}})),
+        _ if params.get("inputResponses").is_none() => asks(json!({
+            "who":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object"}}},
+            "what":{"method":"sampling/createMessage","params":{"messages":[]}},
+        })),
+        _ => json!({"resultType":"complete","content":[],"structuredContent":{"sent":params}}),
     }
 }
 

@@ -1,0 +1,192 @@
+//! Questions of a modern server to a client that has a session: asked there, and the request sent again.
+
+use std::time::Duration;
+
+use countersign_engine::{Outcome, Passage, Reply, ToCaller};
+use countersign_wire::object::Object;
+use countersign_wire::questions::{self, InputRequired, Question};
+use countersign_wire::version::Era;
+use futures_util::future::try_join_all;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use super::ask::Work;
+use crate::abilities;
+use crate::method::Method;
+use crate::shared::Shared;
+use crate::speaker::Speaker;
+
+/// How often one call may ask for input.
+const ROUNDS: usize = 10;
+
+/// How many questions one result may hold.
+const QUESTIONS: usize = 16;
+
+/// The members of a retry that carry the answers.
+const CARRIERS: &[&str] = &["inputResponses", "requestState"];
+
+/// Why a question has no answer.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// The caller took the call back.
+    TakenBack,
+    /// The sentence for the caller.
+    Because(String),
+}
+
+/// A call that can be repeated with answers, as often as its server asks.
+#[derive(Debug)]
+pub(super) struct Rounds<'j> {
+    shared: &'j Shared,
+    speaker: &'j Speaker,
+    work: Work,
+    passage: Passage,
+    patience: Duration,
+    left: usize,
+}
+
+impl<'j> Rounds<'j> {
+    /// Keeps what a repetition needs; `None` where the caller answers `input_required` itself, or nothing can ask.
+    pub(super) fn of(
+        shared: &'j Shared,
+        speaker: &'j Speaker,
+        method: Method,
+        (work, passage): (&Work, &Passage),
+    ) -> Option<Self> {
+        if speaker.era() == Era::Modern || !method.may_ask() {
+            return None;
+        }
+        Some(Self {
+            shared,
+            speaker,
+            work: work.clone(),
+            passage: copy(passage),
+            patience: shared.in_force().settings.question_lifetime,
+            left: ROUNDS,
+        })
+    }
+
+    /// The request that is to be sent next, where the outcome asks for input.
+    pub(super) async fn next(&mut self, outcome: &Outcome) -> Option<Result<(Work, Passage), Unanswered>> {
+        let Outcome::Result { result, from } = outcome else {
+            return None;
+        };
+        let required = InputRequired::read(result.get())?;
+        let server = from.server.as_ref().map_or("countersign", |server| server.as_str());
+        Some(self.repeat(required, server).await)
+    }
+
+    async fn repeat(
+        &mut self,
+        required: Result<InputRequired, questions::Error>,
+        server: &str,
+    ) -> Result<(Work, Passage), Unanswered> {
+        let required = required.map_err(|error| because(server, &error.to_string()))?;
+        self.left = self.left.checked_sub(1).ok_or_else(|| {
+            because(
+                server,
+                &format!("it asked for input {ROUNDS} times and still gives no answer"),
+            )
+        })?;
+        let answers = self.answers(&required.questions, server).await?;
+        let mut passage = copy(&self.passage);
+        passage.extra.retain(|(name, _)| !CARRIERS.contains(&name.as_str()));
+        let responses = questions::responses(answers.iter().map(|(id, answer)| (id.as_str(), &**answer)));
+        let carried = [
+            (!required.questions.is_empty()).then_some(("inputResponses", responses)),
+            required.state.map(|state| ("requestState", state)),
+        ];
+        for (name, value) in carried.into_iter().flatten() {
+            let value = RawValue::from_string(value).map_err(|error| because(server, &error.to_string()))?;
+            passage.extra.push((name.to_owned(), value));
+        }
+        Ok((self.work.clone(), passage))
+    }
+
+    /// Asks everything at once. What the client cannot answer is known before anything is asked.
+    async fn answers(&self, asked: &[Question], server: &str) -> Result<Vec<(String, Box<RawValue>)>, Unanswered> {
+        if asked.len() > QUESTIONS {
+            return Err(because(
+                server,
+                &format!("it asked more than {QUESTIONS} things at once"),
+            ));
+        }
+        for question in asked {
+            if !abilities::can_answer(self.speaker.abilities(), &question.method, question.params.as_deref()) {
+                let what = abilities::needed(&question.method, question.params.as_deref());
+                return Err(because(
+                    server,
+                    &format!("it needs {what}, which the client did not declare"),
+                ));
+            }
+        }
+        let mut awaited = Vec::with_capacity(asked.len());
+        for question in asked {
+            awaited.push((question.id.clone(), self.ask(question, server).await?));
+        }
+        let answered = awaited.into_iter().map(|(id, reply)| async move {
+            match reply.await {
+                Ok(Reply::Result(answer)) => Ok((id, answer)),
+                Ok(Reply::Error(error)) => {
+                    let error = Object::parse(error.get()).unwrap_or_default();
+                    let message = error.text("message").unwrap_or_default();
+                    Err(because(
+                        server,
+                        &format!("its question was answered with an error: {message}"),
+                    ))
+                }
+                Err(_gone) => Err(because(server, "the client went away before it answered")),
+            }
+        });
+        tokio::select! {
+            answers = try_join_all(answered) => answers,
+            () = self.passage.cancel.cancelled() => Err(Unanswered::TakenBack),
+            () = tokio::time::sleep(self.patience) => Err(because(server, "its question was not answered in time")),
+        }
+    }
+
+    async fn ask(&self, question: &Question, server: &str) -> Result<oneshot::Receiver<Reply>, Unanswered> {
+        let unreadable = |_error| because(server, "its question has no parameters with one reading");
+        let params = match &question.params {
+            None => None,
+            Some(params) => {
+                let named = if question.method == "elicitation/create" {
+                    questions::named(server, params).map_err(unreadable)?
+                } else {
+                    params.clone()
+                };
+                let id = self.shared.next_request_id();
+                let params = questions::params_for(Era::Legacy, &question.method, &named, id.trim_matches('"'));
+                Some(RawValue::from_string(params).map_err(|error| because(server, &error.to_string()))?)
+            }
+        };
+        let (reply, answer) = oneshot::channel();
+        let message = ToCaller::Request {
+            method: question.method.clone(),
+            params,
+            reply,
+        };
+        let sent = self.passage.to_caller.send(message).await;
+        sent.map_err(|_gone| because(server, "the client went away before it could be asked"))?;
+        Ok(answer)
+    }
+}
+
+/// The bounds of a call are the same each time; only the answers differ.
+fn copy(passage: &Passage) -> Passage {
+    Passage {
+        abilities: passage.abilities.clone(),
+        progress_token: passage.progress_token.clone(),
+        log_level: passage.log_level.clone(),
+        meta: passage.meta.clone(),
+        extra: passage.extra.clone(),
+        to_caller: passage.to_caller.clone(),
+        cancel: passage.cancel.clone(),
+    }
+}
+
+fn because(server: &str, why: &str) -> Unanswered {
+    Unanswered::Because(format!(
+        "server {server} asked for input, and the call was given up: {why}"
+    ))
+}

@@ -1,0 +1,150 @@
+//! What a server asks of a client, in the words of both eras: requests of their own before 2026-07-28, and
+//! `input_required` results since (SEP-2322).
+
+use serde_json::value::RawValue;
+
+use crate::object::{self, Edit, Object, push_quoted, quote};
+use crate::version::Era;
+
+/// One question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Its key in `inputRequests`.
+    pub id: String,
+    /// `sampling/createMessage`, `elicitation/create`, `roots/list`
+    pub method: String,
+    /// The parameters, raw.
+    pub params: Option<String>,
+}
+
+/// A result that asks for input before there is an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputRequired {
+    /// `inputRequests`, in order.
+    pub questions: Vec<Question>,
+    /// `requestState`, raw.
+    pub state: Option<String>,
+}
+
+/// Why an `input_required` result cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// `inputRequests` is no object of requests.
+    #[error("`inputRequests` is not an object of requests with a `method` each")]
+    Malformed,
+    /// Neither a question nor a state, so that a retry would be the same request.
+    #[error("the result asks for input and holds neither `inputRequests` nor `requestState`")]
+    Empty,
+}
+
+impl InputRequired {
+    /// Reads a result; `None` when it does not ask for input.
+    ///
+    /// # Errors
+    /// [`Error`]
+    pub fn read(result: &str) -> Option<Result<Self, Error>> {
+        let object = Object::parse(result).ok()?;
+        let asks = object.text("resultType").is_some_and(|kind| kind == "input_required");
+        asks.then(|| Self::of(&object))
+    }
+
+    fn of(result: &Object<'_>) -> Result<Self, Error> {
+        let requests = match result.get("inputRequests") {
+            None => Object::default(),
+            Some(raw) => Object::parse(raw.get()).map_err(|_error| Error::Malformed)?,
+        };
+        let questions = requests.iter().map(|(id, raw)| {
+            let request = Object::parse(raw.get()).map_err(|_error| Error::Malformed)?;
+            let method = request.text("method").ok_or(Error::Malformed)?;
+            Ok(Question {
+                id: id.to_owned(),
+                method: method.into_owned(),
+                params: request.get("params").map(|params| params.get().to_owned()),
+            })
+        });
+        let questions: Vec<Question> = questions.collect::<Result<_, Error>>()?;
+        let state = result.get("requestState").map(|state| state.get().to_owned());
+        if questions.is_empty() && state.is_none() {
+            return Err(Error::Empty);
+        }
+        Ok(Self { questions, state })
+    }
+
+    /// The result that asks.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut out = String::from(r#"{"resultType":"input_required""#);
+        if !self.questions.is_empty() {
+            out.push_str(r#","inputRequests":{"#);
+            for (index, question) in self.questions.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                push_quoted(&mut out, &question.id);
+                out.push_str(r#":{"method":"#);
+                push_quoted(&mut out, &question.method);
+                if let Some(params) = &question.params {
+                    out.push_str(r#","params":"#);
+                    out.push_str(params);
+                }
+                out.push('}');
+            }
+            out.push('}');
+        }
+        if let Some(state) = &self.state {
+            out.push_str(r#","requestState":"#);
+            out.push_str(state);
+        }
+        out.push('}');
+        out
+    }
+}
+
+/// `inputResponses` of a retry; the answers are raw.
+#[must_use]
+pub fn responses<'a>(answers: impl Iterator<Item = (&'a str, &'a RawValue)>) -> String {
+    let mut out = String::from("{");
+    for (id, answer) in answers {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        push_quoted(&mut out, id);
+        out.push(':');
+        out.push_str(answer.get());
+    }
+    out.push('}');
+    out
+}
+
+/// The parameters of a question for a client of that era. An elicitation by URL has an `elicitationId`
+/// before 2026-07-28 and none since; `id` is the one it gets where it has none.
+#[must_use]
+pub fn params_for(era: Era, method: &str, params: &str, id: &str) -> String {
+    let is_url = || Object::parse(params).is_ok_and(|params| params.text("mode").is_some_and(|mode| mode == "url"));
+    if method != "elicitation/create" || !is_url() {
+        return params.to_owned();
+    }
+    let id = quote(id);
+    let change = match era {
+        Era::Legacy => Edit::Default("elicitationId", &id),
+        Era::Modern => Edit::Remove("elicitationId"),
+    };
+    object::edit(params, &[change]).unwrap_or_else(|_error| params.to_owned())
+}
+
+/// An elicitation's message with the server's name in front, since the client shows the gateway's only;
+/// other parameters stay as they are.
+///
+/// # Errors
+/// When the parameters are no object with one reading.
+pub fn named(server: &str, params: &str) -> Result<String, object::Error> {
+    let object = Object::parse(params)?;
+    let Some(message) = object.text("message") else {
+        return Ok(params.to_owned());
+    };
+    let message = quote(&format!("[{server}] {message}"));
+    Ok(object::apply(params, &object, &[Edit::Set("message", &message)]))
+}
+
+#[cfg(test)]
+mod tests;
