@@ -1,3 +1,5 @@
+//! Answers that cannot be read still end their calls.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
