@@ -86,7 +86,7 @@ fn free(first: u16, what: &str, notices: &mut Vec<String>) -> Result<SocketAddr,
     ))
 }
 
-/// `mcp.json` with the two samples, run by this program.
+/// `mcp.json` with the two samples, run by this program; their hints are its own word, so they are trusted.
 fn catalogue_text(program: &str, dir: &Path) -> Result<String, Failure> {
     let notes = dir.join("notes.json");
     let (program, notes) = (reference_free(program), reference_free(text(&notes)?));
@@ -95,11 +95,13 @@ fn catalogue_text(program: &str, dir: &Path) -> Result<String, Failure> {
          \"notes\": {{\n      \
          \"command\": {program},\n      \
          \"args\": [\"sample\", \"notes\", \"--file\", {notes}],\n      \
-         \"description\": \"Sample: keeps short notes\"\n    }},\n    \
+         \"description\": \"Sample: keeps short notes\",\n      \
+         \"trustAnnotations\": true\n    }},\n    \
          \"clock\": {{\n      \
          \"command\": {program},\n      \
          \"args\": [\"sample\", \"clock\"],\n      \
-         \"description\": \"Sample: tells the time\"\n    }}\n  }}\n}}\n"
+         \"description\": \"Sample: tells the time\",\n      \
+         \"trustAnnotations\": true\n    }}\n  }}\n}}\n"
     ))
 }
 

@@ -31,7 +31,7 @@ pub(super) fn list(tools: &[Box<RawValue>]) -> String {
     if rows.is_empty() {
         return "no tools; the gateway's log and /ready say how its servers stand\n".to_owned();
     }
-    table(&["NAME", "EFFECT", "DESCRIPTION"], &rows)
+    table(&["NAME", "HINT", "DESCRIPTION"], &rows)
 }
 
 /// One tool with its arguments.
@@ -40,7 +40,7 @@ pub(super) fn describe(tool: &str) -> String {
     if let Some(title) = text_of(tool, "title") {
         text.push_str(&format!("  ({})", one_line(&title)));
     }
-    text.push_str(&format!("\nEffect: {}, as its server declares\n", hint(tool)));
+    text.push_str(&format!("\nHint of its server: {}\n", hint(tool)));
     if let Some(description) = text_of(tool, "description") {
         text.push_str(&format!("\n{}\n", harmless(description.trim())));
     }
@@ -144,6 +144,7 @@ fn binary(what: &str, mime: Option<&str>, base64: Option<&str>) -> String {
     )
 }
 
+/// What the server says of its tool; the gateway's own word is the `effect` of the meta-tools.
 fn hint(tool: &str) -> &'static str {
     let annotations = Object::parse(tool)
         .ok()
@@ -151,10 +152,10 @@ fn hint(tool: &str) -> &'static str {
     let read_only = annotations
         .and_then(|text| Object::parse(text).ok())
         .and_then(|hints| hints.get("readOnlyHint").map(RawValue::get));
-    if read_only == Some("true") {
-        "read_only"
-    } else {
-        "mutating"
+    match read_only {
+        Some("true") => "reads",
+        Some("false") => "writes",
+        Some(_) | None => "-",
     }
 }
 

@@ -9,7 +9,7 @@ fn raw(text: &str) -> Box<RawValue> {
 }
 
 #[test]
-fn list_shows_name_effect_and_first_line() {
+fn list_shows_name_hint_and_first_line() {
     let tools = [
         raw(
             r#"{"name":"x_notes_list","description":"Lists notes.\nSecond line.","annotations":{"readOnlyHint":true}}"#,
@@ -17,9 +17,9 @@ fn list_shows_name_effect_and_first_line() {
         raw(r#"{"name":"x_notes_add","inputSchema":{}}"#),
     ];
     expect![[r#"
-        NAME          EFFECT     DESCRIPTION
-        x_notes_list  read_only  Lists notes.
-        x_notes_add   mutating   
+        NAME          HINT   DESCRIPTION
+        x_notes_list  reads  Lists notes.
+        x_notes_add   -      
     "#]]
     .assert_eq(&show::list(&tools));
 }
@@ -30,7 +30,7 @@ fn description_names_arguments_and_which_are_required() {
         "properties":{"q":{"type":"string","description":"Words."},"n":{"type":["integer","null"]}}}}"#;
     expect![[r#"
         x_a  (A)
-        Effect: mutating, as its server declares
+        Hint of its server: -
 
         Does a.
         And b.
