@@ -23,7 +23,19 @@ impl Digest {
     /// The digest as 64 lower-case hex digits.
     #[must_use]
     pub fn hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        const DIGITS: [char; 16] = [
+            '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+        ];
+        let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied();
+        // Every call is recorded with its digest, so no byte is worth an allocation of its own.
+        let mut text = String::with_capacity(64);
+        text.extend(
+            self.0
+                .iter()
+                .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+                .flatten(),
+        );
+        text
     }
 }
 

@@ -414,3 +414,10 @@ proptest! {
         prop_assert!(is_duplicate, "{}", twice);
     }
 }
+
+#[test]
+fn a_digest_is_shown_as_lower_case_hex() {
+    // The digest of the empty text, as FIPS 180-4 and every other tool give it.
+    let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    assert_eq!(Digest::of(b"").hex(), empty);
+}
