@@ -102,6 +102,12 @@ pub(super) const TOOLS: &[Case] = &[
         answer: Modern(r#"{"resultType":"deferred","z":1,"a":{"b":1,"a":2}}"#),
     },
     Case {
+        definition: r#"{"name":"task_extra","inputSchema":{"type":"object"}}"#,
+        answer: Modern(
+            r#"{"resultType":"task","taskId":"quirk \u0041","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":null,"zFuture":{"b":1,"a":9007199254740993}}"#,
+        ),
+    },
+    Case {
         definition: r#"{"name":"input_required_unknown","inputSchema":{"type":"object"}}"#,
         answer: Modern(
             r#"{"resultType":"input_required","inputRequests":{"z":{"method":"hologram/create","params":{"b":1,"a":2}}},"requestState":"opaque \u0041","futureMember":1}"#,
