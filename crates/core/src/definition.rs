@@ -50,6 +50,8 @@ pub struct ToolDefinition {
     pub input_schema: Arc<str>,
     /// `outputSchema` as written.
     pub output_schema: Option<Arc<str>>,
+    /// Whether models may see it: `_meta.ui.visibility` of MCP Apps, when present, names `model`.
+    pub for_models: bool,
     /// Names of the top-level properties of the input schema, in order.
     pub parameters: Vec<String>,
     /// SHA-256 over canonical JSON of name, title, description, schemas and annotations (spec 6.4).
@@ -125,6 +127,7 @@ impl ToolDefinition {
             title: fields.text("title")?.or(hint),
             description: fields.text("description")?.unwrap_or_default(),
             parameters: fields.parameters(input_schema)?,
+            for_models: fields.is_for_models(),
             digest: fields.digest()?,
             raw: raw.into(),
             name: OriginalName::new(&name),

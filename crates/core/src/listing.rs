@@ -1,5 +1,7 @@
 //! Everything one server published at one time.
 
+use std::sync::Arc;
+
 use crate::definition::{Problem, PromptDefinition, ResourceDefinition, ToolDefinition};
 
 /// What a server offers besides its lists.
@@ -30,13 +32,13 @@ pub struct Listing {
     /// What it offers.
     pub capabilities: Capabilities,
     /// Its tools, in its own order.
-    pub tools: Vec<ToolDefinition>,
+    pub tools: Vec<Arc<ToolDefinition>>,
     /// Its resources.
-    pub resources: Vec<ResourceDefinition>,
+    pub resources: Vec<Arc<ResourceDefinition>>,
     /// Its resource templates.
-    pub templates: Vec<ResourceDefinition>,
+    pub templates: Vec<Arc<ResourceDefinition>>,
     /// Its prompts.
-    pub prompts: Vec<PromptDefinition>,
+    pub prompts: Vec<Arc<PromptDefinition>>,
     /// What was set aside, by name.
     pub problems: Vec<Problem>,
 }

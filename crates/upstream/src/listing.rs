@@ -167,14 +167,14 @@ fn distinct<T>(
     read: fn(&str) -> Result<T, Problem>,
     name: impl Fn(&T) -> String,
     problems: &mut Vec<Problem>,
-) -> Vec<T> {
+) -> Vec<Arc<T>> {
     problems.extend(elements.problem);
     let mut seen = HashSet::new();
     let mut kept = Vec::with_capacity(elements.raw.len());
     for (place, raw) in elements.raw.iter().enumerate() {
         let problem = match read(raw) {
             Ok(definition) if seen.insert(name(&definition)) => {
-                kept.push(definition);
+                kept.push(Arc::new(definition));
                 continue;
             }
             Ok(again) => Problem {

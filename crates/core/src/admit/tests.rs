@@ -42,7 +42,7 @@ fn server(name: &str, trust: AnnotationTrust, availability: Availability, listin
 fn listing() -> Listing {
     let tool = |name: &str, annotations: &str| {
         let raw = format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}},"annotations":{annotations}}}"#);
-        ToolDefinition::parse(&raw).unwrap()
+        Arc::new(ToolDefinition::parse(&raw).unwrap())
     };
     Listing {
         tools: vec![
@@ -51,8 +51,10 @@ fn listing() -> Listing {
             // No verb of a name makes a tool safe.
             tool("get_nothing", "{}"),
         ],
-        resources: vec![ResourceDefinition::parse_resource(r#"{"uri":"shared://one","name":"one"}"#).unwrap()],
-        prompts: vec![PromptDefinition::parse(r#"{"name":"greet"}"#).unwrap()],
+        resources: vec![Arc::new(
+            ResourceDefinition::parse_resource(r#"{"uri":"shared://one","name":"one"}"#).unwrap(),
+        )],
+        prompts: vec![Arc::new(PromptDefinition::parse(r#"{"name":"greet"}"#).unwrap())],
         capabilities: Capabilities {
             tools: true,
             resources: true,
@@ -65,10 +67,16 @@ fn listing() -> Listing {
 
 fn catalogue() -> Catalogue {
     let mut own = listing();
-    own.resources
-        .push(ResourceDefinition::parse_resource(r#"{"uri":"own://one","name":"one"}"#).unwrap());
-    own.templates
-        .push(ResourceDefinition::parse_template(r#"{"uriTemplate":"own://{id}/log","name":"log"}"#).unwrap());
+    own.resources.push(
+        ResourceDefinition::parse_resource(r#"{"uri":"own://one","name":"one"}"#)
+            .unwrap()
+            .into(),
+    );
+    own.templates.push(
+        ResourceDefinition::parse_template(r#"{"uriTemplate":"own://{id}/log","name":"log"}"#)
+            .unwrap()
+            .into(),
+    );
     let down = Availability::Unavailable {
         reason: "it left".to_owned(),
     };

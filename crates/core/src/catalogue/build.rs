@@ -97,21 +97,21 @@ impl Builder {
                     continue;
                 }
                 let classified = classify_tool(definition.annotations.as_ref(), entry.trust);
-                let tool = (entry.name.clone(), Arc::new(definition.clone()), classified);
+                let tool = (entry.name.clone(), Arc::clone(definition), classified);
                 self.tools.push(claim(name, whole, &entry.name, &definition.name, tool));
             }
         }
         seen.clear();
         for definition in &listing.prompts {
             if let Some((name, whole)) = self.name(naming, server, &definition.name, &mut seen) {
-                let prompt = (entry.name.clone(), Arc::new(definition.clone()));
+                let prompt = (entry.name.clone(), Arc::clone(definition));
                 self.prompts
                     .push(claim(name, whole, &entry.name, &definition.name, prompt));
             }
         }
         let resource = |definition| Resource {
             server: entry.name.clone(),
-            definition: Arc::new(definition),
+            definition,
         };
         self.resources.extend(listing.resources.iter().cloned().map(resource));
         self.templates.extend(listing.templates.iter().cloned().map(resource));

@@ -32,9 +32,10 @@ fn entry(name: &str, tool_prefix: Option<&str>) -> ServerEntry {
     }
 }
 
-fn tool_definition(name: &str) -> ToolDefinition {
+fn tool_definition(name: &str) -> Arc<ToolDefinition> {
     let name = serde_json::Value::from(name);
-    ToolDefinition::parse(&format!(r#"{{"name":{name},"inputSchema":{{"type":"object"}}}}"#)).unwrap()
+    let raw = format!(r#"{{"name":{name},"inputSchema":{{"type":"object"}}}}"#);
+    Arc::new(ToolDefinition::parse(&raw).unwrap())
 }
 
 fn server(name: &str, tool_prefix: Option<&str>, tools: &[&str]) -> Server {
@@ -279,15 +280,19 @@ fn suspended_and_stopped_servers_offer_nothing_and_unavailable_ones_keep_their_l
     assert_eq!(names(Availability::Stopped), 0);
 }
 
-fn prompt_definition(name: &str) -> PromptDefinition {
-    PromptDefinition::parse(&format!(r#"{{"name":"{name}"}}"#)).unwrap()
+fn prompt_definition(name: &str) -> Arc<PromptDefinition> {
+    Arc::new(PromptDefinition::parse(&format!(r#"{{"name":"{name}"}}"#)).unwrap())
 }
 
 fn resources(name: &str, uris: &[&str], templates: &[&str]) -> Server {
-    let resource =
-        |uri: &&str| ResourceDefinition::parse_resource(&format!(r#"{{"uri":"{uri}","name":"n"}}"#)).unwrap();
-    let template =
-        |uri: &&str| ResourceDefinition::parse_template(&format!(r#"{{"uriTemplate":"{uri}","name":"n"}}"#)).unwrap();
+    let resource = |uri: &&str| {
+        let raw = format!(r#"{{"uri":"{uri}","name":"n"}}"#);
+        Arc::new(ResourceDefinition::parse_resource(&raw).unwrap())
+    };
+    let template = |uri: &&str| {
+        let raw = format!(r#"{{"uriTemplate":"{uri}","name":"n"}}"#);
+        Arc::new(ResourceDefinition::parse_template(&raw).unwrap())
+    };
     listed(
         name,
         Listing {
@@ -541,7 +546,7 @@ proptest! {
     fn no_uri_and_no_template_panic(uri in any::<String>(), template in "[{}a/:+?é]{1,12}") {
         let quoted = serde_json::to_string(&template).unwrap();
         let definition = ResourceDefinition::parse_template(&format!(r#"{{"uriTemplate":{quoted},"name":"n"}}"#)).unwrap();
-        let listing = Listing { templates: vec![definition], ..Listing::default() };
+        let listing = Listing { templates: vec![definition.into()], ..Listing::default() };
         let catalogue = build(vec![listed("a", listing)]);
         let _owner = catalogue.owner(&uri);
         let _nearest = catalogue.nearest_tools(&uri, 3);

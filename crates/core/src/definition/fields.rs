@@ -147,6 +147,14 @@ impl<'t> Fields<'t> {
         }
     }
 
+    /// Whether `_meta.ui.visibility`, where it is a list of words, names `model`.
+    pub(super) fn is_for_models(&self) -> bool {
+        let ui = self.raw("_meta").and_then(|meta| member(meta, "ui"));
+        let visibility = ui.and_then(|ui| member(ui, "visibility"));
+        let seen_by = visibility.and_then(|raw| serde_json::from_str::<Vec<String>>(raw).ok());
+        seen_by.is_none_or(|seen_by| seen_by.iter().any(|who| who == "model"))
+    }
+
     pub(super) fn output_schema(&self) -> Result<Option<&'t str>, Problem> {
         self.of_kind("outputSchema", "an object")
     }

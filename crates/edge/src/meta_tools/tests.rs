@@ -29,8 +29,8 @@ use super::{MetaTool, Way, answer, find};
 /// A schema as no serializer of ours would write it: blanks, order, integers beyond 64 bits and doubles.
 const ODD_SCHEMA: &str = r#"{ "type":"object", "properties":{"path":{"type":"string"}, "mode": {"type":"integer","default":9007199254740993,"maximum": 123456789012345678901234567890}}, "required":["path","mode"], "x-vendor": 1E+2 }"#;
 
-fn tool(raw: &str) -> ToolDefinition {
-    ToolDefinition::parse(raw).unwrap()
+fn tool(raw: &str) -> Arc<ToolDefinition> {
+    Arc::new(ToolDefinition::parse(raw).unwrap())
 }
 
 fn entry(name: &str, labels: &[(&str, &str)]) -> Arc<ServerEntry> {
@@ -78,17 +78,17 @@ fn files() -> Server {
             ResourceDefinition::parse_resource(
                 r#"{"uri":"file:///docs/a.md","name":"a.md","title":"A","description":"The first.\nLong.","mimeType":"text/markdown","size": 9007199254740993}"#,
             )
-            .unwrap(),
-            ResourceDefinition::parse_resource(r#"{"uri":"shared://one","name":"one"}"#).unwrap(),
+            .unwrap().into(),
+            ResourceDefinition::parse_resource(r#"{"uri":"shared://one","name":"one"}"#).unwrap().into(),
         ],
         templates: vec![
-            ResourceDefinition::parse_template(r#"{"uriTemplate":"file:///docs/{name}","name":"doc"}"#).unwrap(),
+            ResourceDefinition::parse_template(r#"{"uriTemplate":"file:///docs/{name}","name":"doc"}"#).unwrap().into(),
         ],
         prompts: vec![
             PromptDefinition::parse(
                 r#"{"name":"review","title":"Review","description":"Reviews a file.","arguments":[{"name":"path","required":true},{"name":"tone"}]}"#,
             )
-            .unwrap(),
+            .unwrap().into(),
         ],
         ..Listing::default()
     };
@@ -111,8 +111,12 @@ fn notes() -> Server {
         tools: vec![tool(
             r#"{"name":"add","description":"Adds a note to the notebook.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}"#,
         )],
-        resources: vec![ResourceDefinition::parse_resource(r#"{"uri":"shared://one","name":"one"}"#).unwrap()],
-        prompts: vec![PromptDefinition::parse(r#"{"name":"plan"}"#).unwrap()],
+        resources: vec![
+            ResourceDefinition::parse_resource(r#"{"uri":"shared://one","name":"one"}"#)
+                .unwrap()
+                .into(),
+        ],
+        prompts: vec![PromptDefinition::parse(r#"{"name":"plan"}"#).unwrap().into()],
         ..Listing::default()
     };
     Server {

@@ -4,7 +4,7 @@ use countersign_core::admit::World;
 use countersign_core::catalogue::{Availability, Catalogue, Tool};
 use countersign_core::principal::Caller;
 use countersign_core::stages::{Rights, Toolset, WriteGate};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::MetaTool;
 use super::answer::Failure;
@@ -105,31 +105,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// MCP Apps: a tool with `_meta.ui.visibility` without `model` is for the app's own page only.
+/// MCP Apps: some tools are for their app's own page only.
 pub(super) fn is_for_models(tool: &Tool) -> bool {
-    let raw = tool.definition.raw();
-    // Few definitions hold the word, and only those are read.
-    if !raw.contains("\"visibility\"") {
-        return true;
-    }
-    let visibility = serde_json::from_str::<Published>(raw)
-        .ok()
-        .and_then(|it| it.meta?.ui?.visibility);
-    visibility.is_none_or(|seen_by| seen_by.iter().any(|who| who == "model"))
-}
-
-#[derive(Deserialize)]
-struct Published {
-    #[serde(rename = "_meta")]
-    meta: Option<Meta>,
-}
-
-#[derive(Deserialize)]
-struct Meta {
-    ui: Option<Ui>,
-}
-
-#[derive(Deserialize)]
-struct Ui {
-    visibility: Option<Vec<String>>,
+    tool.definition.for_models
 }

@@ -155,7 +155,7 @@ impl Bench {
         let listing = Listing {
             protocol: "2025-11-25".to_owned(),
             capabilities,
-            tools: vec![ToolDefinition::parse(&definition).unwrap()],
+            tools: vec![Arc::new(ToolDefinition::parse(&definition).unwrap())],
             ..Listing::default()
         };
         let catalogue = Arc::new(Catalogue::build(Parts {
