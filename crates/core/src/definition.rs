@@ -50,6 +50,8 @@ pub struct ToolDefinition {
     pub input_schema: Arc<str>,
     /// `outputSchema` as written.
     pub output_schema: Option<Arc<str>>,
+    /// Whether it runs as a task only (2025-11-25, `execution.taskSupport: required`).
+    pub only_as_task: bool,
     /// Whether models may see it: `_meta.ui.visibility` of MCP Apps, when present, names `model`.
     pub for_models: bool,
     /// Names of the top-level properties of the input schema, in order.
@@ -126,6 +128,7 @@ impl ToolDefinition {
         Ok(Self {
             title: fields.text("title")?.or(hint),
             description: fields.text("description")?.unwrap_or_default(),
+            only_as_task: fields.is_only_a_task(),
             parameters: fields.parameters(input_schema)?,
             for_models: fields.is_for_models(),
             digest: fields.digest()?,

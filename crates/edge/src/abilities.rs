@@ -1,10 +1,19 @@
 //! What a caller's client can answer, read from the capabilities that it declared.
 
-use countersign_engine::Abilities;
-use countersign_wire::object::Object;
+use countersign_engine::{Abilities, Tasks};
+use countersign_wire::object::{self, Edit, Object};
 use serde_json::value::RawValue;
 
-/// Reads a client's `capabilities`.
+/// The extension by which a client of 2026-07-28 says that it follows tasks (SEP-2663).
+pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+/// Capabilities whose messages the gateway relays; what it does not know it cannot promise to a server.
+const RELAYED: &[&str] = &["sampling", "elicitation", "roots", "extensions"];
+
+/// Extensions whose messages the gateway relays.
+const RELAYED_EXTENSIONS: &[&str] = &[TASKS, "io.modelcontextprotocol/ui"];
+
+/// Reads a client's `capabilities`; what the gateway cannot relay is left out of them.
 pub(crate) fn of(capabilities: Option<&RawValue>) -> Abilities {
     let Some(raw) = capabilities else {
         return Abilities::default();
@@ -14,14 +23,41 @@ pub(crate) fn of(capabilities: Option<&RawValue>) -> Abilities {
         .get("elicitation")
         .map(|raw| Object::parse(raw.get()).unwrap_or_default());
     let url = elicitation.as_ref().is_some_and(|modes| modes.get("url").is_some());
+    let extensions = members
+        .get("extensions")
+        .map(|raw| Object::parse(raw.get()).unwrap_or_default());
+    let follows = extensions.as_ref().is_some_and(|all| all.get(TASKS).is_some());
     Abilities {
-        raw: Some(raw.to_owned()),
+        raw: relayed(raw, &members, extensions.as_ref()),
+        tasks: if follows { Tasks::Extension } else { Tasks::Undeclared },
         sampling: members.get("sampling").is_some(),
         // `{}` is form mode: it is what clients declared before there were modes.
         elicit_form: elicitation.is_some_and(|modes| modes.get("form").is_some() || !url),
         elicit_url: url,
         roots: members.get("roots").is_some(),
     }
+}
+
+/// The capabilities without those that cannot be relayed.
+fn relayed(raw: &RawValue, members: &Object<'_>, extensions: Option<&Object<'_>>) -> Option<Box<RawValue>> {
+    let mut left_out = without(members, RELAYED);
+    let fewer = extensions.map(|extensions| without(extensions, RELAYED_EXTENSIONS));
+    let fewer = fewer.filter(|fewer| !fewer.is_empty());
+    if left_out.is_empty() && fewer.is_none() {
+        return Some(raw.to_owned());
+    }
+    let kept = match (members.get("extensions"), fewer) {
+        (Some(extensions), Some(fewer)) => object::edit(extensions.get(), &fewer).ok(),
+        (_, _) => None,
+    };
+    left_out.extend(kept.iter().map(|kept| Edit::Set("extensions", kept)));
+    let edited = object::edit(raw.get(), &left_out).ok()?;
+    RawValue::from_string(edited).ok()
+}
+
+fn without<'o>(members: &'o Object<'_>, known: &[&str]) -> Vec<Edit<'o>> {
+    let names = members.iter().map(|(name, _)| name);
+    names.filter(|name| !known.contains(name)).map(Edit::Remove).collect()
 }
 
 /// The capabilities that a modern server is told of, of a client that declared its own in `initialize`: what
@@ -47,7 +83,10 @@ pub(crate) fn of_session(capabilities: Option<&RawValue>) -> Abilities {
         ),
         ("elicitation", elicitation),
         ("roots", abilities.roots.then_some("{}")),
+        // A task that such a client cannot follow is run to its end in the gateway.
+        ("extensions", Some(r#"{"io.modelcontextprotocol/tasks":{}}"#)),
     ];
+    abilities.tasks = Tasks::Parameter;
     let told: Vec<String> = told
         .into_iter()
         .filter_map(|(name, value)| Some(format!(r#""{name}":{}"#, value?)))
@@ -113,6 +152,30 @@ mod tests {
                 url,
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_relayed_is_not_told_to_servers() {
+        let cases = [
+            (
+                r#"{"sampling":{"tools":{}},"roots":{}}"#,
+                r#"{"sampling":{"tools":{}},"roots":{}}"#,
+            ),
+            (r#"{"novel":{},"elicitation":{}}"#, r#"{"elicitation":{}}"#),
+            (
+                r#"{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":[]},"com.example/x":{}}}"#,
+                r#"{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":[]}}}"#,
+            ),
+            (
+                r#"{"extensions":{"io.modelcontextprotocol/tasks":{}},"tasks":{}}"#,
+                r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#,
+            ),
+        ];
+        for (declared, told) in cases {
+            let raw = RawValue::from_string(declared.to_owned()).expect("JSON");
+            let abilities = of(Some(&raw));
+            assert_eq!(abilities.raw.as_deref().map(RawValue::get), Some(told), "{declared}");
         }
     }
 }

@@ -26,7 +26,7 @@ use tokio::sync::{Notify, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use countersign_upstream::{Abilities, Passage, Reply, Settings as UpstreamSettings, ToCaller};
+pub use countersign_upstream::{Abilities, Passage, Reply, Settings as UpstreamSettings, Tasks, ToCaller};
 pub use outcome::{Change, Outcome, Provenance, Readiness, Refused, ServerReadiness};
 
 /// What the engine is started with.

@@ -18,7 +18,7 @@ use crate::passage::Passage;
 use crate::pending::{Back, Delivered};
 use crate::pool::Pool;
 use crate::text::shown;
-use crate::{Answer, Error, params};
+use crate::{Answer, Error, params, task};
 
 /// A call that shows signs of life may take this many times its timeout.
 const CEILING: u32 = 10;
@@ -94,7 +94,8 @@ async fn attempt(
     }
     let version = connection.version();
     let id = connection.next_id();
-    let params = params::of_call(operation, passage, id, version);
+    let as_task = task::is_needed(operation, passage, version);
+    let params = params::of_call(operation, passage, id, (version, as_task));
     let headers = mirrored(operation, version);
     let out = Outgoing {
         id,
@@ -106,14 +107,22 @@ async fn attempt(
     };
     let back = Arc::new(Back::new(passage));
     let mut flight = Flight::new(connection, id);
+    let exchanged = async {
+        let delivered = connection.exchange(&out, Some(&back)).await;
+        // Only a call whose answer was lost on the way may still run at the server.
+        if !matches!(delivered, Err(Failure::Lost(_))) {
+            flight.land();
+        }
+        let delivered = delivered?;
+        match task::begun(&delivered, as_task, passage, version) {
+            None => Ok(delivered),
+            Some(task) => task::finish(connection, &task, &back).await,
+        }
+    };
     tokio::select! {
         // An answer that is there counts, whatever else happened at the same time.
         biased;
-        delivered = connection.exchange(&out, Some(&back)) => {
-            // Only a call whose answer was lost on the way may still run at the server.
-            if !matches!(delivered, Err(Failure::Lost(_))) {
-                flight.land();
-            }
+        delivered = exchanged => {
             delivered.map(|delivered| match delivered {
                 Delivered::Result(result) => Answer::Result(result),
                 Delivered::Error(error) => Answer::Error(error),

@@ -120,7 +120,8 @@ fn request(
 ) {
     let answered = match method {
         "ping" => Some(rpc::result(id.get(), "{}")),
-        "sampling/createMessage" | "elicitation/create" => match relay(connection, method, params, back) {
+        "sampling/createMessage" | "elicitation/create" | "roots/list" => match relay(connection, method, params, back)
+        {
             Ok((back, answer)) => {
                 spawn_answer(connection, id.to_owned(), back, answer);
                 None
@@ -138,7 +139,7 @@ fn request(
 }
 
 /// Hands a request to the caller whose call it belongs to.
-fn relay(
+pub(crate) fn relay(
     connection: &Connection,
     method: &str,
     params: Option<&RawValue>,
@@ -152,6 +153,7 @@ fn relay(
         .unwrap_or(false);
     let (able, what) = match (method, url_mode) {
         ("sampling/createMessage", _) => (back.samples, "sampling"),
+        ("roots/list", _) => (back.has_roots, "roots"),
         (_, true) => (back.opens_urls, "elicitation by URL"),
         (_, false) => (back.shows_forms, "elicitation"),
     };
@@ -160,8 +162,7 @@ fn relay(
     }
     // The user must see which server asks: the client shows the gateway's name only.
     let params = match params {
-        Some(params) if method == "elicitation/create" => Some(named(connection.server.as_str(), params)?),
-        Some(params) => Some(params.to_owned()),
+        Some(params) => Some(named(connection.server.as_str(), method, params)?),
         None => None,
     };
     let answer = back
@@ -170,9 +171,9 @@ fn relay(
     Ok((back, answer))
 }
 
-/// An elicitation's parameters with the server's name in the message.
-fn named(server: &str, params: &RawValue) -> Result<Box<RawValue>, String> {
-    let named = questions::named(server, params.get());
+/// A question's parameters with the server's name.
+fn named(server: &str, method: &str, params: &RawValue) -> Result<Box<RawValue>, String> {
+    let named = questions::named(server, method, params.get());
     let named = named.map_err(|_error| "params is not an object with one reading".to_owned())?;
     RawValue::from_string(named).map_err(|_error| "params is not valid JSON".to_owned())
 }

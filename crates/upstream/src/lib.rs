@@ -19,6 +19,7 @@ mod pool;
 mod server;
 mod sse;
 mod stdio;
+mod task;
 mod text;
 mod watch;
 
@@ -32,7 +33,7 @@ use countersign_core::server::ServerEntry;
 use countersign_store::{Receipt, Recorded};
 use tokio::sync::mpsc;
 
-pub use passage::{Abilities, Passage, Reply, ToCaller};
+pub use passage::{Abilities, Passage, Reply, Tasks, ToCaller};
 
 /// Limits that hold for every server.
 #[derive(Debug, Clone)]

@@ -5,20 +5,30 @@ use countersign_wire::meta;
 use countersign_wire::object::quote;
 use countersign_wire::version::{Era, Version};
 
-use crate::passage::Passage;
+use crate::passage::{Passage, Tasks};
+use crate::task::AsTask;
 
 /// Members that the judged call covers: nothing of the same name may stand beside them (I4).
 const COVERED: &[&str] = &["name", "arguments", "uri", "ref", "argument", "context", "_meta"];
 
 /// `params` for a server of that version; `id` is the request's own, also its progress token.
-pub(crate) fn of_call(operation: &Operation, passage: &Passage, id: i64, version: Version) -> String {
+pub(crate) fn of_call(
+    operation: &Operation,
+    passage: &Passage,
+    id: i64,
+    (version, as_task): (Version, AsTask),
+) -> String {
     let mut params = String::with_capacity(256 + operation.arguments().map_or(0, |exact| exact.as_str().len()));
     params.push('{');
     judged(&mut params, operation);
     for (name, value) in &passage.extra {
-        if !COVERED.contains(&name.as_str()) {
+        if !COVERED.contains(&name.as_str()) && belongs_to(version, passage, name) {
             member(&mut params, name, value.get());
         }
+    }
+    match as_task {
+        AsTask::Needed => member(&mut params, "task", "{}"),
+        AsTask::No => {}
     }
     if let Some(meta) = meta_of(passage, id, version) {
         member(&mut params, "_meta", &meta);
@@ -27,11 +37,21 @@ pub(crate) fn of_call(operation: &Operation, passage: &Passage, id: i64, version
     params
 }
 
+/// Whether a member that the caller sent means the same to a server of that version: answers to questions
+/// exist since 2026-07-28, and the parameter `task` before it only.
+fn belongs_to(version: Version, passage: &Passage, name: &str) -> bool {
+    match (version.era(), name) {
+        (Era::Legacy, "inputResponses" | "requestState") => false,
+        (era, "task") => era == Era::Legacy && passage.abilities.tasks == Tasks::Parameter,
+        (Era::Legacy | Era::Modern, _) => true,
+    }
+}
+
 /// `params` of a request of the gateway's own; `members` is the inside of an object.
 pub(crate) fn of_own(members: &str, version: Option<Version>) -> String {
     match version.map(Version::era) {
         Some(Era::Modern) => {
-            let meta = meta::modern_request(OFFERED, None, None, &[]);
+            let meta = meta::modern_request(OFFERED_PER_REQUEST, None, None, &[]);
             let comma = if members.is_empty() { "" } else { "," };
             format!(r#"{{{members}{comma}"_meta":{meta}}}"#)
         }
@@ -39,8 +59,11 @@ pub(crate) fn of_own(members: &str, version: Option<Version>) -> String {
     }
 }
 
-/// What the gateway can relay: declared in `initialize`, and where it lists for all.
-pub(crate) const OFFERED: &str = r#"{"sampling":{},"elicitation":{"form":{},"url":{}}}"#;
+/// What the gateway can relay, as `initialize` declares it.
+pub(crate) const OFFERED: &str = r#"{"sampling":{},"elicitation":{"form":{},"url":{}},"roots":{}}"#;
+
+/// The same for requests of its own since 2026-07-28: it also follows tasks.
+const OFFERED_PER_REQUEST: &str = r#"{"sampling":{},"elicitation":{"form":{},"url":{}},"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
 fn judged(params: &mut String, operation: &Operation) {
     match operation {

@@ -18,6 +18,20 @@ pub struct Abilities {
     pub elicit_url: bool,
     /// `roots`
     pub roots: bool,
+    /// What it knows of tasks.
+    pub tasks: Tasks,
+}
+
+/// What a caller knows of tasks. What it cannot follow itself is run to its end for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tasks {
+    /// A caller of 2026-07-28 that did not declare them: no server is told of them.
+    #[default]
+    Undeclared,
+    /// A caller of 2026-07-28 that declared the extension.
+    Extension,
+    /// A caller of a session, which may ask for a task of 2025-11-25 by the parameter `task`.
+    Parameter,
 }
 
 /// What a caller's request carries besides the judged call, and the way back to the caller.

@@ -21,6 +21,7 @@ pub(crate) enum Delivered {
 
 /// The way back to the caller of one call under way.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "one flag per capability of the protocol")]
 pub(crate) struct Back {
     to_caller: mpsc::Sender<ToCaller>,
     /// The caller's progress token, when it wants progress.
@@ -31,6 +32,8 @@ pub(crate) struct Back {
     pub(crate) shows_forms: bool,
     /// The client behind the call can open a URL.
     pub(crate) opens_urls: bool,
+    /// The client behind the call tells its roots.
+    pub(crate) has_roots: bool,
     started: Instant,
     heard: Mutex<Instant>,
     asked: AtomicUsize,
@@ -46,6 +49,7 @@ impl Back {
             samples: passage.abilities.sampling,
             shows_forms: passage.abilities.elicit_form,
             opens_urls: passage.abilities.elicit_url,
+            has_roots: passage.abilities.roots,
             started: now,
             heard: Mutex::new(now),
             asked: AtomicUsize::new(0),

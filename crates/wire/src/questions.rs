@@ -132,18 +132,52 @@ pub fn params_for(era: Era, method: &str, params: &str, id: &str) -> String {
     object::edit(params, &[change]).unwrap_or_else(|_error| params.to_owned())
 }
 
-/// An elicitation's message with the server's name in front, since the client shows the gateway's only;
-/// other parameters stay as they are.
+/// The key in a question's `_meta` that says which server asks.
+pub const SERVER_KEY: &str = "countersign/server";
+
+/// A question's parameters with the name of the server that asks, since the client shows the gateway's only:
+/// in `_meta`, and in front of the message that an elicitation shows to a person. The rest stays as it is.
 ///
 /// # Errors
 /// When the parameters are no object with one reading.
-pub fn named(server: &str, params: &str) -> Result<String, object::Error> {
+pub fn named(server: &str, method: &str, params: &str) -> Result<String, object::Error> {
     let object = Object::parse(params)?;
-    let Some(message) = object.text("message") else {
-        return Ok(params.to_owned());
-    };
-    let message = quote(&format!("[{server}] {message}"));
-    Ok(object::apply(params, &object, &[Edit::Set("message", &message)]))
+    let name = quote(server);
+    let meta = object
+        .get("_meta")
+        .map(|raw| raw.get())
+        .filter(|raw| raw.starts_with('{'));
+    let meta = object::edit(meta.unwrap_or("{}"), &[Edit::Set(SERVER_KEY, &name)])?;
+    let message = object
+        .text("message")
+        .filter(|_| method == "elicitation/create")
+        .map(|message| quote(&format!("[{server}] {message}")));
+    let mut edits = vec![Edit::Set("_meta", &meta)];
+    edits.extend(message.iter().map(|message| Edit::Set("message", message)));
+    Ok(object::apply(params, &object, &edits))
+}
+
+/// An `input_required` result whose questions name the server that asks; `None` when it asks nothing. Everything
+/// else of it stays as it is.
+#[must_use]
+pub fn named_result(server: &str, result: &str) -> Option<String> {
+    let object = Object::parse(result).ok()?;
+    let requests = object.get("inputRequests")?.get();
+    let asked = Object::parse(requests).ok()?;
+    let renamed: Vec<(&str, String)> = asked
+        .iter()
+        .filter_map(|(id, raw)| Some((id, named_request(server, raw.get())?)))
+        .collect();
+    let edits: Vec<Edit<'_>> = renamed.iter().map(|(id, request)| Edit::Set(id, request)).collect();
+    let requests = object::apply(requests, &asked, &edits);
+    Some(object::apply(result, &object, &[Edit::Set("inputRequests", &requests)]))
+}
+
+fn named_request(server: &str, request: &str) -> Option<String> {
+    let object = Object::parse(request).ok()?;
+    let method = object.text("method")?;
+    let params = named(server, &method, object.get("params")?.get()).ok()?;
+    Some(object::apply(request, &object, &[Edit::Set("params", &params)]))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ export const MODERN = '2026-07-28';
 export const LEGACY = '2025-11-25';
 const INFO = { name: 'countersign-raw', version: '1.0.0' };
 // What the gateway itself offers to a legacy server: some servers list more tools to a client that can do more.
-const CAPABILITIES = { sampling: {}, elicitation: { form: {}, url: {} } };
+const CAPABILITIES = { sampling: {}, elicitation: { form: {}, url: {} }, roots: {} };
 
 function meta() {
   return {

@@ -147,6 +147,12 @@ impl<'t> Fields<'t> {
         }
     }
 
+    /// Whether `execution.taskSupport` is `required`.
+    pub(super) fn is_only_a_task(&self) -> bool {
+        let execution = self.raw("execution");
+        execution.and_then(|raw| member(raw, "taskSupport")) == Some(r#""required""#)
+    }
+
     /// Whether `_meta.ui.visibility`, where it is a list of words, names `model`.
     pub(super) fn is_for_models(&self) -> bool {
         let ui = self.raw("_meta").and_then(|meta| member(meta, "ui"));

@@ -150,11 +150,7 @@ impl<'j> Rounds<'j> {
         let params = match &question.params {
             None => None,
             Some(params) => {
-                let named = if question.method == "elicitation/create" {
-                    questions::named(server, params).map_err(unreadable)?
-                } else {
-                    params.clone()
-                };
+                let named = questions::named(server, &question.method, params).map_err(unreadable)?;
                 let id = self.shared.next_request_id();
                 let params = questions::params_for(Era::Legacy, &question.method, &named, id.trim_matches('"'));
                 Some(RawValue::from_string(params).map_err(|error| because(server, &error.to_string()))?)

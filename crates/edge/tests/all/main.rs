@@ -15,4 +15,6 @@ mod stdio;
 #[cfg(test)]
 mod streams;
 #[cfg(test)]
+mod tasks;
+#[cfg(test)]
 mod upstream;

@@ -63,7 +63,7 @@ async fn i5_a_modern_caller_answers_a_legacy_server_by_a_retry_and_the_call_runs
     let request = &asked["inputRequests"][&keys(&asked)[0]];
     assert_eq!(
         request,
-        &json!({"method":"sampling/createMessage","params":{"messages":[]}})
+        &json!({"method":"sampling/createMessage","params":{"messages":[],"_meta":{"countersign/server":"s"}}})
     );
     assert!(asked["_meta"]["io.modelcontextprotocol/serverInfo"].is_object());
     let again = answered(&asked, "yes");
@@ -278,7 +278,11 @@ async fn a_legacy_client_is_asked_what_a_modern_server_requires_and_the_answers_
     assert_eq!(sent["inputResponses"], json!({"who":who,"what":what}));
     assert_eq!(sent["requestState"], "st-1");
     let told = &sent["_meta"]["io.modelcontextprotocol/clientCapabilities"];
-    assert_eq!(told, &json!({"sampling":{},"elicitation":{"form":{}},"roots":{}}));
+    let tasks = json!({"io.modelcontextprotocol/tasks":{}});
+    assert_eq!(
+        told,
+        &json!({"sampling":{},"elicitation":{"form":{}},"roots":{},"extensions":tasks})
+    );
     assert_eq!(upstream.count("tools/call"), 2);
     assert_eq!(gateway.ledger.recent(10).await.expect("reads").len(), 2);
 }

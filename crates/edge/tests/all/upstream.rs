@@ -31,8 +31,12 @@ pub(crate) struct Upstream {
     state: Arc<State>,
 }
 
+/// Answers a request with an object that has `result` or `error`, or `"never"`; nothing leaves the answer to the usual script.
+type Script = Box<dyn Fn(&Value) -> Option<Value> + Send + Sync>;
+
 struct State {
     is_modern: bool,
+    script: Script,
     received: watch::Sender<Vec<Value>>,
     streams: Mutex<Vec<mpsc::Sender<String>>>,
     tools: Mutex<Vec<&'static str>>,
@@ -61,19 +65,29 @@ impl Upstream {
 
     /// An upstream with these tools.
     pub(crate) async fn with(tools: Vec<&'static str>) -> Self {
-        Self::serve(tools, false).await
+        Self::serve(tools, false, Box::new(|_| None)).await
     }
 
     /// An upstream of 2026-07-28, whose every tool asks for input first.
     pub(crate) async fn modern(tools: Vec<&'static str>) -> Self {
-        Self::serve(tools, true).await
+        Self::serve(tools, true, Box::new(|_| None)).await
     }
 
-    async fn serve(tools: Vec<&'static str>, is_modern: bool) -> Self {
+    /// An upstream whose answers to some requests are these.
+    pub(crate) async fn scripted(
+        is_modern: bool,
+        tools: Vec<&'static str>,
+        script: impl Fn(&Value) -> Option<Value> + Send + Sync + 'static,
+    ) -> Self {
+        Self::serve(tools, is_modern, Box::new(script)).await
+    }
+
+    async fn serve(tools: Vec<&'static str>, is_modern: bool, script: Script) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("binds");
         let address = listener.local_addr().expect("bound");
         let state = Arc::new(State {
             is_modern,
+            script,
             received: watch::Sender::default(),
             streams: Mutex::default(),
             tools: Mutex::new(tools),
@@ -164,9 +178,16 @@ impl Upstream {
         if request.method() == Method::DELETE {
             return respond(200, "application/json", receiver);
         }
+        let headers: serde_json::Map<_, _> = request
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.to_string(), json!(value.to_str().unwrap_or_default())))
+            .collect();
         let body = request.into_body().collect().await.expect("a body").to_bytes();
         let message: Value = serde_json::from_slice(&body).expect("JSON");
-        self.state.received.send_modify(|all| all.push(message.clone()));
+        let mut kept = message.clone();
+        kept["headers"] = headers.into();
+        self.state.received.send_modify(|all| all.push(kept));
         let id = message["id"].clone();
         if id.is_null() || message.get("method").is_none() {
             return respond(202, "application/json", receiver);
@@ -176,6 +197,16 @@ impl Upstream {
                 .send(json!({"jsonrpc":"2.0","id":id,"error":{"code":-32601,"message":"no"}}).to_string())
                 .await
                 .ok();
+            return respond(200, "application/json", receiver);
+        }
+        if let Some(mut answer) = (self.state.script)(&message) {
+            if answer == "never" {
+                tokio::spawn(async move { sender.closed().await });
+                return respond(200, "application/json", receiver);
+            }
+            answer["jsonrpc"] = json!("2.0");
+            answer["id"] = id;
+            sender.send(answer.to_string()).await.ok();
             return respond(200, "application/json", receiver);
         }
         let is_streamed = message["method"] == "tools/call" && !self.state.is_modern;

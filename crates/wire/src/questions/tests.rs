@@ -60,10 +60,14 @@ fn a_url_has_an_id_of_its_own_in_the_legacy_era_only() {
 #[test]
 fn the_message_names_the_server_and_answers_pass_as_they_are() {
     assert_eq!(
-        named("notes", r#"{"a":1e9,"message":"Who?"}"#).expect("an object"),
-        r#"{"a":1e9,"message":"[notes] Who?"}"#
+        named("notes", "elicitation/create", r#"{"a":1e9,"message":"Who?"}"#).expect("an object"),
+        r#"{"a":1e9,"message":"[notes] Who?","_meta":{"countersign/server":"notes"}}"#
     );
-    assert!(named("notes", "[]").is_err());
+    assert_eq!(
+        named("notes", "sampling/createMessage", r#"{"message":"m","_meta":{"x":1}}"#).expect("an object"),
+        r#"{"message":"m","_meta":{"x":1,"countersign/server":"notes"}}"#
+    );
+    assert!(named("notes", "elicitation/create", "[]").is_err());
     let raw = serde_json::value::RawValue::from_string(r#"{"x": 1.0}"#.to_owned()).expect("JSON");
     assert_eq!(responses([("a", &*raw)].into_iter()), r#"{"a":{"x": 1.0}}"#);
 }
