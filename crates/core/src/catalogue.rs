@@ -8,7 +8,6 @@ use serde::Serialize;
 use crate::core_tools::CoreTool;
 use crate::definition::{PromptDefinition, ResourceDefinition, ToolDefinition};
 use crate::effect::Classified;
-use crate::exact::Digest;
 use crate::listing::Listing;
 use crate::names::{ExposedName, ServerName};
 use crate::rank::Index;
@@ -19,6 +18,7 @@ mod claims;
 mod naming;
 mod nearest;
 mod owners;
+mod ranked;
 
 use nearest::Sketch;
 use owners::Owners;
@@ -82,8 +82,13 @@ pub struct Tool {
     pub definition: Arc<ToolDefinition>,
     /// What a call may do.
     pub classified: Classified,
-    /// The definition as callers see it: `name` replaced, all else byte for byte.
-    pub rendered: Arc<str>,
+}
+
+impl Tool {
+    /// Writes the definition as callers see it: `name` replaced, all else byte for byte.
+    pub fn write_to(&self, out: &mut String) {
+        self.definition.write_renamed(self.name.as_str(), out);
+    }
 }
 
 /// One prompt of the snapshot.
@@ -158,10 +163,6 @@ pub struct Catalogue {
     prompts_by_name: BTreeMap<ExposedName, usize>,
     owners: Owners,
     sketches: Vec<Sketch>,
-    pages: Vec<Arc<str>>,
-    tools_digest: Digest,
-    prompts_digest: Digest,
-    resources_digest: Digest,
 }
 
 /// How many elements one page of a list on the `direct` surface holds.
@@ -173,7 +174,13 @@ impl Catalogue {
     /// Order of tools: servers by name with their own tool order, then core tools.
     #[must_use]
     pub fn build(parts: Parts) -> Self {
-        build::build(parts)
+        build::build(parts, None)
+    }
+
+    /// As [`Catalogue::build`], with the same outcome, at the cost of what changed since this snapshot.
+    #[must_use]
+    pub fn next(&self, parts: Parts) -> Self {
+        build::build(parts, Some(self))
     }
 
     /// The snapshot's number.
@@ -182,22 +189,31 @@ impl Catalogue {
         self.version
     }
 
-    /// A digest over all that callers see, so that an equal list is not announced as a change.
+    /// Whether callers see the same tools in another snapshot, so that an equal list is not announced
+    /// as a change.
     #[must_use]
-    pub fn tools_digest(&self) -> Digest {
-        self.tools_digest
+    pub fn shows_same_tools(&self, other: &Self) -> bool {
+        same(&self.tools, &other.tools, |tool, other| {
+            tool.name == other.name && tool.definition.raw() == other.definition.raw()
+        })
     }
 
-    /// As [`Catalogue::tools_digest`], over prompts.
+    /// As [`Catalogue::shows_same_tools`], for prompts.
     #[must_use]
-    pub fn prompts_digest(&self) -> Digest {
-        self.prompts_digest
+    pub fn shows_same_prompts(&self, other: &Self) -> bool {
+        same(&self.prompts, &other.prompts, |prompt, other| {
+            prompt.rendered == other.rendered
+        })
     }
 
-    /// As [`Catalogue::tools_digest`], over resources and templates.
+    /// As [`Catalogue::shows_same_tools`], for resources and templates.
     #[must_use]
-    pub fn resources_digest(&self) -> Digest {
-        self.resources_digest
+    pub fn shows_same_resources(&self, other: &Self) -> bool {
+        // The server tells two equal definitions apart, and what it is called is seen in lists.
+        let equal = |resource: &Resource, other: &Resource| {
+            resource.server == other.server && resource.definition.raw() == other.definition.raw()
+        };
+        same(&self.resources, &other.resources, equal) && same(&self.templates, &other.templates, equal)
     }
 
     /// The servers, sorted by name.
@@ -277,12 +293,6 @@ impl Catalogue {
         &self.index
     }
 
-    /// One page of `tools/list`, rendered once: a JSON array of at most [`PAGE`] definitions.
-    #[must_use]
-    pub fn tools_page(&self, page: usize) -> Option<&Arc<str>> {
-        self.pages.get(page)
-    }
-
     /// At most `limit` exposed tool names near a name that was not found.
     #[must_use]
     pub fn nearest_tools(&self, name: &str, limit: usize) -> Vec<String> {
@@ -293,6 +303,10 @@ impl Catalogue {
             .map(|(sketch, tool)| (*sketch, tool.name.as_str()));
         nearest::nearest(name, names, limit)
     }
+}
+
+fn same<T>(here: &[T], there: &[T], equal: impl Fn(&T, &T) -> bool) -> bool {
+    here.len() == there.len() && here.iter().zip(there).all(|(here, there)| equal(here, there))
 }
 
 #[cfg(test)]

@@ -147,10 +147,19 @@ impl ToolDefinition {
         &self.raw
     }
 
+    /// Writes the definition as published, with the value of `name` alone replaced.
+    pub fn write_renamed(&self, name: &str, out: &mut String) {
+        out.push_str(self.raw.get(..self.name_at.start).unwrap_or_default());
+        out.push_str(&quoted(name));
+        out.push_str(self.raw.get(self.name_at.end..).unwrap_or_default());
+    }
+
     /// The definition as published, with the value of `name` alone replaced.
     #[must_use]
     pub fn renamed(&self, name: &str) -> String {
-        renamed(&self.raw, &self.name_at, name)
+        let mut text = String::with_capacity(self.raw.len() + name.len());
+        self.write_renamed(name, &mut text);
+        text
     }
 
     /// Whether a property is mirrored into an HTTP header (`x-mcp-header`).
@@ -224,14 +233,10 @@ impl PromptDefinition {
     /// The definition as published, with the value of `name` alone replaced.
     #[must_use]
     pub fn renamed(&self, name: &str) -> String {
-        renamed(&self.raw, &self.name_at, name)
+        let before = self.raw.get(..self.name_at.start).unwrap_or_default();
+        let after = self.raw.get(self.name_at.end..).unwrap_or_default();
+        format!("{before}{}{after}", quoted(name))
     }
-}
-
-fn renamed(raw: &str, name_at: &Range<usize>, name: &str) -> String {
-    let before = raw.get(..name_at.start).unwrap_or_default();
-    let after = raw.get(name_at.end..).unwrap_or_default();
-    format!("{before}{}{after}", quoted(name))
 }
 
 #[cfg(test)]

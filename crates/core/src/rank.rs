@@ -1,17 +1,18 @@
 //! Ranked search over the catalogue: BM25 over several fields (spec 2.5).
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-mod build;
+mod segment;
 mod stem;
 mod words;
 
+use segment::{Entry, Segment};
 use stem::stem;
 use words::{is_common_verb, is_stop_word};
 
 /// What is known of one tool when it is searched.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Document<'a> {
     /// Exposed name, weight 3.
     pub name: &'a str,
@@ -25,14 +26,23 @@ pub struct Document<'a> {
     pub labels: &'a [String],
 }
 
-/// An inverted index, built once per catalogue.
+/// Documents that change together.
+#[derive(Debug, Clone)]
+pub struct Group<'a> {
+    /// What tells it from the others; it may be repeated, and only then its parts may be read anew.
+    pub name: &'a str,
+    /// Its documents.
+    pub documents: Vec<Document<'a>>,
+}
+
+/// An inverted index, in segments that outlive it: an index over a catalogue in which little changed
+/// takes most of them over from the one before.
 #[derive(Debug, Clone, Default)]
 pub struct Index {
-    documents: usize,
-    /// By stem.
-    stems: BTreeMap<String, Vec<Posting>>,
-    /// By word as spelled.
-    spellings: BTreeMap<String, Vec<Posting>>,
+    segments: Vec<Arc<Segment>>,
+    /// How much the length of each field of each document tells against it: all that depends on the
+    /// other segments.
+    longer: Vec<[f64; FIELDS]>,
 }
 
 /// One answer.
@@ -44,13 +54,14 @@ pub struct Hit {
     pub score: f64,
 }
 
-/// That a document holds a term, and how much it is about it, over all fields.
-#[derive(Debug, Clone, Copy)]
-struct Posting {
-    document: usize,
-    weight: f64,
-}
-
+const FIELDS: usize = 5;
+/// Name, title, description, parameters, labels.
+const WEIGHTS: [f64; FIELDS] = [3.0, 1.0, 1.0, 1.0, 1.0];
+/// How much a field that is longer than its average counts for less.
+const LENGTH_NORMS: [f64; FIELDS] = [0.4, 0.3, 0.7, 0.4, 0.0];
+/// A word that stands in one field again and again counts at most 1.5 times there, so that no long
+/// text outweighs a name.
+const REPEATED: f64 = 0.5;
 /// BM25's k1: how soon more evidence for one word stops to matter.
 const SATURATION: f64 = 1.2;
 /// The part of a word's score that only its own spelling earns: `pods` is nearer to `pods` than `pod`.
@@ -70,25 +81,65 @@ impl Index {
     /// Builds the index.
     #[must_use]
     pub fn build(documents: &[Document<'_>]) -> Self {
-        build::build(documents)
+        Self::join(
+            documents
+                .chunks(segment::DOCUMENTS)
+                .map(|few| Arc::new(Segment::of(few)))
+                .collect(),
+        )
+    }
+
+    /// The index over documents in groups (those of one server, say). Where a part of a group holds the
+    /// same documents as in the index `before`, its words are not read again.
+    #[must_use]
+    pub fn build_from(groups: &[Group<'_>], before: &Self, old: &[Group<'_>]) -> Self {
+        let mut known = BTreeMap::new();
+        for ((key, documents), segment) in parts(old).zip(&before.segments) {
+            known.insert(key, (documents, segment));
+        }
+        let segment = |(key, documents): (Key<'_>, &[Document<'_>])| match known.get(&key) {
+            Some((same, segment)) if *same == documents => Arc::clone(segment),
+            Some(_) | None => Arc::new(Segment::of(documents)),
+        };
+        Self::join(parts(groups).map(segment).collect())
+    }
+
+    fn join(segments: Vec<Arc<Segment>>) -> Self {
+        let averages = averages(segments.iter().flat_map(|segment| &segment.lengths));
+        let longer = |lengths: &[u32; FIELDS]| {
+            let mut longer = [0.0; FIELDS];
+            let norms = averages.iter().zip(LENGTH_NORMS).zip(lengths);
+            for (longer, ((average, norm), length)) in longer.iter_mut().zip(norms) {
+                *longer = REPEATED * (1.0 - norm + norm * f64::from(*length) / average);
+            }
+            longer
+        };
+        Self {
+            longer: segments
+                .iter()
+                .flat_map(|segment| segment.lengths.iter().map(longer))
+                .collect(),
+            segments,
+        }
     }
 
     /// The documents that match at least one word of the query, best first; ties by place.
     #[must_use]
     pub fn search(&self, query: &str) -> Vec<Hit> {
         let terms = self.terms(query);
-        let mut scores = vec![0.0; self.documents];
-        let mut covered = vec![0.0; self.documents];
+        let documents = self.longer.len();
+        let mut scores = vec![(0.0, 0.0); documents];
+        let mut best = vec![0.0_f64; documents];
         let mut asked = 0.0;
         for term in &terms {
             let importance = term.importance;
             asked += importance;
-            let mut best = vec![0.0_f64; self.documents];
+            best.fill(0.0);
             for way in &term.ways {
                 self.add_way(way, &mut best);
             }
-            for ((score, covered), best) in scores.iter_mut().zip(&mut covered).zip(best) {
-                if best > 0.0 {
+            for ((score, covered), best) in scores.iter_mut().zip(&best) {
+                if *best > 0.0 {
                     *score += importance * best;
                     *covered += importance;
                 }
@@ -96,7 +147,6 @@ impl Index {
         }
         let mut hits: Vec<Hit> = scores
             .into_iter()
-            .zip(covered)
             .enumerate()
             .filter(|(_, (score, _))| *score > 0.0)
             .map(|(document, (score, covered))| {
@@ -107,7 +157,7 @@ impl Index {
                 }
             })
             .collect();
-        hits.sort_by(|left, right| {
+        hits.sort_unstable_by(|left, right| {
             right
                 .score
                 .total_cmp(&left.score)
@@ -118,16 +168,17 @@ impl Index {
 
     /// Raises each document's best score for a word to what one way of reading the word gives.
     fn add_way(&self, way: &Way<'_>, best: &mut [f64]) {
-        let mut spelled = way.spelling.iter().copied().peekable();
-        for posting in way.postings {
-            while spelled.next_if(|other| other.document < posting.document).is_some() {}
-            let exact = spelled
-                .next_if(|other| other.document == posting.document)
-                .map_or(0.0, |other| other.weight);
-            let score = (1.0 - SPELLING) * saturated(posting.weight) + SPELLING * saturated(exact);
-            if let Some(best) = best.get_mut(posting.document) {
-                *best = best.max(way.factor * score);
-            }
+        let mut longer = self.longer.as_slice();
+        let mut best = best;
+        for (segment, (entries, spelled)) in self.segments.iter().zip(&way.entries) {
+            let documents = segment.lengths.len();
+            let (Some((here, later)), Some((best_here, best_later))) =
+                (longer.split_at_checked(documents), best.split_at_mut_checked(documents))
+            else {
+                return;
+            };
+            add_segment(entries, spelled, way.factor, (here, best_here));
+            (longer, best) = (later, best_later);
         }
     }
 
@@ -138,7 +189,7 @@ impl Index {
             if words.len() >= QUERY_WORDS {
                 break;
             }
-            if word.parts.is_empty() || self.stems.contains_key(&stem(&word.whole)) {
+            if word.parts.is_empty() || self.holds(&stem(&word.whole)) {
                 words.push(word.whole);
             } else {
                 words.extend(word.parts);
@@ -165,28 +216,22 @@ impl Index {
 
     fn term<'q>(&self, word: &str, stem: &str, joined: impl Iterator<Item = &'q String>) -> Option<Term<'_>> {
         let mut ways = Vec::new();
-        match self.stems.get(stem) {
-            Some(postings) => ways.push(Way {
-                postings,
-                spelling: self.spelled(word),
-                factor: 1.0,
-            }),
-            None => self.alike(stem, &mut ways),
+        if self.holds(stem) {
+            ways.push(self.way(stem, Some(word), 1.0));
+        } else {
+            self.alike(stem, &mut ways);
         }
         for joined in joined {
-            if let Some(postings) = self.stems.get(&stem::stem(joined)) {
-                ways.push(Way {
-                    postings,
-                    spelling: self.spelled(joined),
-                    factor: JOINED,
-                });
+            let stem = stem::stem(joined);
+            if self.holds(&stem) {
+                ways.push(self.way(&stem, Some(joined), JOINED));
             }
         }
-        let rarest = ways.iter().map(|way| way.postings.len()).min()?;
+        let rarest = ways.iter().map(Way::holding).min()?;
         // Such a verb is never rare: that few tools are described with it tells nothing of the others.
         let is_common = is_common_verb(word) || is_common_verb(stem);
         let rarity = if is_common {
-            self.rarity(rarest.max(self.documents / 5)) * COMMON_VERB
+            self.rarity(rarest.max(self.longer.len() / 5)) * COMMON_VERB
         } else {
             self.rarity(rarest)
         };
@@ -196,37 +241,52 @@ impl Index {
         })
     }
 
+    fn holds(&self, stem: &str) -> bool {
+        self.segments
+            .iter()
+            .any(|segment| !segment.stems.entries(stem).is_empty())
+    }
+
+    fn way(&self, stem: &str, spelling: Option<&str>, factor: f64) -> Way<'_> {
+        let entries = self.segments.iter().map(|segment| {
+            let spelled = spelling.map_or(&[][..], |spelling| segment.spellings.entries(spelling));
+            (segment.stems.entries(stem), spelled)
+        });
+        Way {
+            entries: entries.collect(),
+            factor,
+        }
+    }
+
     /// Terms that a word which nobody wrote begins with, or that begin with it.
     fn alike<'i>(&'i self, stem: &str, ways: &mut Vec<Way<'i>>) {
-        let way = |postings| Way {
-            postings,
-            spelling: &[],
-            factor: PREFIX,
-        };
         if stem.chars().count() >= 3 {
-            let from = (Bound::Included(stem), Bound::Unbounded);
             let longer = self
-                .stems
-                .range::<str, _>(from)
-                .take_while(|(term, _)| term.starts_with(stem));
-            ways.extend(longer.take(QUERY_WORDS).map(|(_, postings)| way(postings.as_slice())));
+                .segments
+                .iter()
+                .flat_map(|segment| segment.stems.beginning_with(stem));
+            let longer: BTreeSet<&str> = longer.collect();
+            ways.extend(
+                longer
+                    .into_iter()
+                    .take(QUERY_WORDS)
+                    .map(|term| self.way(term, None, PREFIX)),
+            );
         }
         let cuts = stem
             .char_indices()
             .map(|(place, _)| place)
             .filter(|place| *place >= 4 && place * 2 > stem.len());
         let longest_first = cuts.collect::<Vec<_>>().into_iter().rev();
-        let shorter = longest_first.filter_map(|place| self.stems.get(stem.get(..place)?));
-        ways.extend(shorter.take(1).map(|postings| way(postings.as_slice())));
-    }
-
-    fn spelled(&self, word: &str) -> &[Posting] {
-        self.spellings.get(word).map_or(&[], Vec::as_slice)
+        let mut shorter = longest_first
+            .filter_map(|place| stem.get(..place))
+            .filter(|cut| self.holds(cut));
+        ways.extend(shorter.next().map(|cut| self.way(cut, None, PREFIX)));
     }
 
     /// BM25's idf.
     fn rarity(&self, holding: usize) -> f64 {
-        let (all, holding) = (count(self.documents), count(holding));
+        let (all, holding) = (count(self.longer.len()), count(holding));
         (1.0 + (all - holding + 0.5) / (holding + 0.5)).ln()
     }
 }
@@ -237,11 +297,84 @@ struct Term<'i> {
     ways: Vec<Way<'i>>,
 }
 
-/// One way of reading a word: a term of the index.
+/// One way of reading a word: a term of the index, with its entries and those of the word's own
+/// spelling, segment by segment.
 struct Way<'i> {
-    postings: &'i [Posting],
-    spelling: &'i [Posting],
+    entries: Vec<(&'i [Entry], &'i [Entry])>,
     factor: f64,
+}
+
+impl Way<'_> {
+    /// How many documents hold the term.
+    fn holding(&self) -> usize {
+        self.entries
+            .iter()
+            .map(|(entries, _)| by_document(entries).count())
+            .sum()
+    }
+}
+
+fn by_document(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
+    entries.chunk_by(|left, right| left.document == right.document)
+}
+
+/// As [`Index::add_way`], for one segment: its documents' lengths and best scores.
+fn add_segment(entries: &[Entry], spelled: &[Entry], factor: f64, documents: (&[[f64; FIELDS]], &mut [f64])) {
+    let (longer, best) = documents;
+    let mut spelled = by_document(spelled).peekable();
+    for entries in by_document(entries) {
+        let Some(document) = entries.first().map(|entry| entry.document) else {
+            continue;
+        };
+        // Whoever holds the spelling holds its stem, so both lists go through the documents together.
+        let exact = spelled.next_if(|other| other.first().is_some_and(|other| other.document == document));
+        let place = usize::from(document);
+        if let (Some(longer), Some(best)) = (longer.get(place), best.get_mut(place)) {
+            let exact = exact.map_or(0.0, |exact| saturated(weight(exact, longer)));
+            let score = (1.0 - SPELLING) * saturated(weight(entries, longer)) + SPELLING * exact;
+            *best = best.max(factor * score);
+        }
+    }
+}
+
+/// How much a document is about a term, over all fields; they come in their order, so that sums never vary.
+fn weight(entries: &[Entry], longer: &[f64; FIELDS]) -> f64 {
+    let about = |entry: &Entry| {
+        let field = usize::from(entry.field);
+        let (weight, longer) = (WEIGHTS.get(field)?, longer.get(field)?);
+        let times = f64::from(entry.times);
+        Some(weight * times * (1.0 + REPEATED) / (times + longer))
+    };
+    entries.iter().filter_map(about).sum()
+}
+
+/// The average length of each field over the documents that have it.
+fn averages<'l>(documents: impl Iterator<Item = &'l [u32; FIELDS]>) -> [f64; FIELDS] {
+    let mut sums = [(0_usize, 0_usize); FIELDS];
+    for lengths in documents {
+        for (sum, length) in sums.iter_mut().zip(lengths).filter(|(_, length)| **length > 0) {
+            sum.0 += usize::try_from(*length).unwrap_or(usize::MAX);
+            sum.1 += 1;
+        }
+    }
+    sums.map(|(words, documents)| {
+        if documents == 0 {
+            1.0
+        } else {
+            count(words) / count(documents)
+        }
+    })
+}
+
+/// Which part of which group.
+type Key<'g> = (&'g str, usize);
+
+/// The groups in parts of the size of a segment.
+fn parts<'g>(groups: &'g [Group<'_>]) -> impl Iterator<Item = (Key<'g>, &'g [Document<'g>])> {
+    groups.iter().flat_map(|group| {
+        let parts = group.documents.chunks(segment::DOCUMENTS).enumerate();
+        parts.map(|(number, documents)| ((group.name, number), documents))
+    })
 }
 
 fn saturated(weight: f64) -> f64 {

@@ -1,7 +1,7 @@
 //! Cursors of lists: opaque to callers, bound to one list of one snapshot.
 
 /// Which list a cursor belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum List {
     Tools,
     Prompts,
@@ -16,6 +16,16 @@ impl List {
             Self::Prompts => "p",
             Self::Resources => "r",
             Self::Templates => "m",
+        }
+    }
+
+    /// The member of the result that holds the list.
+    pub(crate) fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
         }
     }
 }

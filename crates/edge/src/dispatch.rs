@@ -23,6 +23,7 @@ use serde_json::value::RawValue;
 
 use crate::answer::Answer;
 use crate::calls::Calls;
+use crate::cursor::List;
 use crate::levels::Level;
 use crate::listen::Listen;
 use crate::method::Method;
@@ -34,6 +35,7 @@ use crate::speaker::Speaker;
 use crate::surfaces::Surfaces;
 
 pub(crate) use initialize::initialize;
+pub(crate) use list::{Listed, page_of_tools};
 
 /// Who asks, under which settings.
 #[derive(Debug, Clone)]
@@ -94,6 +96,8 @@ impl<'a> Request<'a> {
 pub(crate) enum Reply {
     /// It is answered.
     Now(Answer),
+    /// It is a page of a list.
+    Listed(Listed),
     /// It is under way.
     Running(Box<Running>),
     /// It is a stream that stands until its caller or the gateway ends it.
@@ -120,10 +124,10 @@ pub(crate) async fn answer(asking: &Asking, request: &Request<'_>, headers: Opti
         Method::SetLevel => set_level(asking, request),
         Method::Discover => Ok(now(request, &discover(asking))),
         Method::Listen => Listen::read(asking, request).map(|listen| Reply::Listen(Box::new(listen))),
-        Method::ListTools => list::tools(asking, request).await.map(Reply::Now),
-        Method::ListPrompts => list::prompts(asking, request).await.map(Reply::Now),
-        Method::ListResources => list::resources(asking, request).await.map(Reply::Now),
-        Method::ListTemplates => list::templates(asking, request).await.map(Reply::Now),
+        Method::ListTools => list::tools(asking, request).await.map(Reply::Listed),
+        Method::ListPrompts => list::of(asking, request, List::Prompts).await.map(Reply::Listed),
+        Method::ListResources => list::of(asking, request, List::Resources).await.map(Reply::Listed),
+        Method::ListTemplates => list::of(asking, request, List::Templates).await.map(Reply::Listed),
         Method::CallTool
         | Method::ReadResource
         | Method::Subscribe
@@ -135,7 +139,7 @@ pub(crate) async fn answer(asking: &Asking, request: &Request<'_>, headers: Opti
     };
     match reply {
         Ok(Reply::Running(running)) => Reply::Running(running),
-        Ok(reply @ (Reply::Now(_) | Reply::Listen(_))) => {
+        Ok(reply @ (Reply::Now(_) | Reply::Listed(_) | Reply::Listen(_))) => {
             asking
                 .shared
                 .metrics

@@ -13,10 +13,13 @@ mod guard;
 mod http;
 mod levels;
 mod listen;
+#[doc(hidden)]
+pub mod measured;
 mod meta_tools;
 mod method;
 mod metrics;
 mod notify;
+mod pages;
 mod parking;
 mod running;
 mod session;

@@ -15,6 +15,7 @@ mod view;
 
 use std::sync::LazyLock;
 
+use countersign_core::admit::World;
 use countersign_core::exact::Exact;
 use countersign_core::principal::Caller;
 use countersign_engine::{Engine, Outcome, Passage};
@@ -93,6 +94,16 @@ pub(crate) async fn run(
         Way::Call => forward::call_tool(engine, caller, &arguments, passage).await,
         Way::Resource => forward::resource(engine, caller, &arguments, passage).await,
         Way::Prompt => forward::prompt(engine, caller, &arguments, passage).await,
+    }
+}
+
+/// The answer of a meta-tool that reads the snapshot alone.
+pub(crate) fn read(tool: MetaTool, world: &World, caller: &Caller, arguments: &Exact) -> Option<String> {
+    match tool.way() {
+        Way::Read(read) => read(&View::of(world, caller), arguments)
+            .ok()
+            .map(|structured| answer::own(&structured)),
+        Way::Call | Way::Resource | Way::Prompt => None,
     }
 }
 

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::metrics::Metrics;
+use crate::pages::Pages;
 use crate::parking::Parking;
 use crate::session::Session;
 use crate::sessions::Sessions;
@@ -27,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     /// The calls of modern callers that wait for an answer to a server's question.
     pub(crate) parking: Arc<Parking>,
+    /// Pages of lists, rendered once.
+    pub(crate) pages: Pages,
     in_force: ArcSwap<InForce>,
     local: Arc<Principal>,
     requests: AtomicU64,
@@ -40,6 +43,7 @@ impl Shared {
             sessions: Sessions::default(),
             watches: Watches::default(),
             parking: Arc::default(),
+            pages: Pages::default(),
             in_force: ArcSwap::from_pointee(InForce::new(settings)),
             local: Arc::new(Principal::local()),
             requests: AtomicU64::new(1),

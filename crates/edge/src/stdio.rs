@@ -211,6 +211,7 @@ impl Pipe {
         }
         match dispatch::answer(&asking, request, None).await {
             Reply::Now(answer) => self.say(answer.text).await,
+            Reply::Listed(listed) => self.say(listed.whole().text).await,
             Reply::Running(running) => {
                 self.tasks.spawn(drive(*running, self.out.clone()));
             }
@@ -313,10 +314,13 @@ async fn listed(asking: Asking, kept: Kept, out: mpsc::Sender<String>) {
     let Ok(request) = Request::read(&kept.id, &kept.method, kept.params.as_deref()) else {
         return;
     };
-    if let Reply::Now(answer) = dispatch::answer(&asking, &request, None).await {
-        // A client that no longer reads loses the answer.
-        out.send(answer.text).await.ok();
-    }
+    let answer = match dispatch::answer(&asking, &request, None).await {
+        Reply::Now(answer) => answer,
+        Reply::Listed(listed) => listed.whole(),
+        Reply::Running(_) | Reply::Listen(_) => return,
+    };
+    // A client that no longer reads loses the answer.
+    out.send(answer.text).await.ok();
 }
 
 /// Sends what an upstream says, then the answer.

@@ -134,17 +134,19 @@ async fn publish(shared: Arc<Shared>) {
         shared.dirty.notified().await;
         let (revision, servers) = shared.with_book(|book| (book.revision(), book.servers()));
         let naming = shared.settings.load().naming.clone();
+        // Off the threads that serve calls: building, comparing and freeing grow with the catalogue.
+        let here = Arc::clone(&shared);
         let built = tokio::task::spawn_blocking(move || {
-            Catalogue::build(Parts {
+            let before = here.catalogue.load_full();
+            let next = before.next(Parts {
                 version: revision,
                 naming,
                 servers,
-            })
-        })
-        .await;
-        match built {
-            Ok(catalogue) => shared.swap_in(&Arc::new(catalogue), revision),
-            Err(error) => tracing::error!(%error, "the catalogue could not be built; the one before stays in force"),
+            });
+            here.swap_in(&Arc::new(next), revision);
+        });
+        if let Err(error) = built.await {
+            tracing::error!(%error, "the catalogue could not be built; the one before stays in force");
         }
     }
 }
@@ -172,12 +174,9 @@ impl Shared {
         }
         let before = self.catalogue.swap(Arc::clone(catalogue));
         let changes = [
-            (before.tools_digest() != catalogue.tools_digest(), Change::Tools),
-            (before.prompts_digest() != catalogue.prompts_digest(), Change::Prompts),
-            (
-                before.resources_digest() != catalogue.resources_digest(),
-                Change::Resources,
-            ),
+            (!before.shows_same_tools(catalogue), Change::Tools),
+            (!before.shows_same_prompts(catalogue), Change::Prompts),
+            (!before.shows_same_resources(catalogue), Change::Resources),
         ];
         for (_, change) in changes.into_iter().filter(|(differs, _)| *differs) {
             self.announce(change);

@@ -16,7 +16,7 @@ pub enum Version {
 }
 
 /// How a revision carries its state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Era {
     /// `initialize` and a session.
     Legacy,

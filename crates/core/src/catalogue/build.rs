@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use super::claims::{self, Claim};
 use super::{
-    Availability, Catalogue, Finding, Naming, Owners, PAGE, Parts, Prompt, Provider, Resource, Server, Sketch, Tool,
-    naming,
+    Availability, Catalogue, Finding, Naming, Owners, Parts, Prompt, Provider, Resource, Server, Sketch, Tool, naming,
+    ranked,
 };
 use crate::core_tools::CoreTool;
 use crate::definition::{PromptDefinition, ToolDefinition};
 use crate::effect::{Classified, classify_tool};
-use crate::exact::Digest;
 use crate::names::{ExposedName, OriginalName, ServerName};
-use crate::rank::{Document, Index};
 
 /// A tool before its name is known to be its own.
 type ToolEntry = (ServerName, Arc<ToolDefinition>, Classified);
@@ -30,7 +28,8 @@ struct Builder {
     findings: Vec<Finding>,
 }
 
-pub(super) fn build(parts: Parts) -> Catalogue {
+/// What the snapshot `before` knows of definitions that are still the same is taken over.
+pub(super) fn build(parts: Parts, before: Option<&Catalogue>) -> Catalogue {
     let Parts {
         version,
         naming,
@@ -53,18 +52,14 @@ pub(super) fn build(parts: Parts) -> Catalogue {
     tools.extend(CoreTool::ALL.iter().map(|core| core_tool(*core)));
     let prompts: Vec<Prompt> = claims::settle(prompts, &mut findings).into_iter().map(prompt).collect();
     findings.sort();
-    let pages = pages(&tools);
+    let before = before.map(|before| (&*before.servers, &*before.tools, &before.index));
     Catalogue {
         version,
-        index: index(&servers, &tools),
+        index: ranked::index((&servers, &tools), before),
         tools_by_name: places(tools.iter().map(|tool| &tool.name)),
         prompts_by_name: places(prompts.iter().map(|prompt| &prompt.name)),
         owners: Owners::build(&resources, &templates, offering),
         sketches: tools.iter().map(|tool| Sketch::of(tool.name.as_str())).collect(),
-        tools_digest: digest(pages.iter().map(|page| &**page)),
-        prompts_digest: digest(prompts.iter().map(|prompt| &*prompt.rendered)),
-        resources_digest: resources_digest(&resources, &templates),
-        pages,
         servers,
         tools,
         prompts,
@@ -163,13 +158,11 @@ fn claim<E>(name: ExposedName, whole: String, server: &ServerName, original: &Or
 }
 
 fn tool((name, (server, definition, classified)): (ExposedName, ToolEntry)) -> Tool {
-    let rendered = definition.renamed(name.as_str()).into();
     Tool {
         name,
         provider: Provider::Server(server),
         definition,
         classified,
-        rendered,
     }
 }
 
@@ -179,7 +172,6 @@ fn core_tool(core: CoreTool) -> Tool {
         name: ExposedName::new(core.name()),
         provider: Provider::Core(core),
         classified: core.classified(),
-        rendered: definition.raw().into(),
         definition,
     }
 }
@@ -196,55 +188,4 @@ fn prompt((name, (server, definition)): (ExposedName, PromptEntry)) -> Prompt {
 
 fn places<'n>(names: impl Iterator<Item = &'n ExposedName>) -> BTreeMap<ExposedName, usize> {
     names.cloned().enumerate().map(|(place, name)| (name, place)).collect()
-}
-
-fn pages(tools: &[Tool]) -> Vec<Arc<str>> {
-    let page = |tools: &[Tool]| {
-        let rendered: Vec<&str> = tools.iter().map(|tool| &*tool.rendered).collect();
-        format!("[{}]", rendered.join(",")).into()
-    };
-    tools.chunks(PAGE).map(page).collect()
-}
-
-fn index(servers: &[Server], tools: &[Tool]) -> Index {
-    let labels: BTreeMap<&str, Vec<String>> = servers
-        .iter()
-        .map(|server| {
-            let labels = server.entry.labels.iter().map(|(key, value)| format!("{key}={value}"));
-            (server.entry.name.as_str(), labels.collect())
-        })
-        .collect();
-    let documents: Vec<Document<'_>> = tools.iter().map(|tool| document(tool, &labels)).collect();
-    Index::build(&documents)
-}
-
-fn document<'d>(tool: &'d Tool, labels: &'d BTreeMap<&str, Vec<String>>) -> Document<'d> {
-    Document {
-        name: tool.name.as_str(),
-        title: tool.definition.title.as_deref(),
-        description: &tool.definition.description,
-        parameters: &tool.definition.parameters,
-        labels: match &tool.provider {
-            Provider::Server(server) => labels.get(server.as_str()).map_or(&[], Vec::as_slice),
-            Provider::Core(_) => &[],
-        },
-    }
-}
-
-fn resources_digest(resources: &[Resource], templates: &[Resource]) -> Digest {
-    let texts = resources.iter().chain(templates).flat_map(|resource| {
-        // The server tells two equal definitions apart, and what it is called is seen in lists.
-        [resource.server.as_str(), resource.definition.raw()]
-    });
-    digest(texts)
-}
-
-/// Each text is followed by a byte that no text of JSON holds, so that borders count.
-fn digest<'t>(texts: impl Iterator<Item = &'t str>) -> Digest {
-    let mut bytes = Vec::new();
-    for text in texts {
-        bytes.extend_from_slice(text.as_bytes());
-        bytes.push(0);
-    }
-    Digest::of(&bytes)
 }

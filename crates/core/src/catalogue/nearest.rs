@@ -43,11 +43,15 @@ pub(super) fn nearest<'n>(asked: &str, names: impl Iterator<Item = (Sketch, &'n 
     let asked: String = asked.chars().take(LENGTH).collect::<String>().to_ascii_lowercase();
     let sketch = Sketch::of(&asked);
     let mut sifted: Vec<(u32, &str)> = names.map(|(other, name)| (sketch.likeness(other), name)).collect();
-    sifted.sort_by(|left, right| right.0.cmp(&left.0).then(left.1.cmp(right.1)));
+    let nearer = |left: &(u32, &str), right: &(u32, &str)| right.0.cmp(&left.0).then(left.1.cmp(right.1));
+    if sifted.len() > SIFTED {
+        sifted.select_nth_unstable_by(SIFTED, nearer);
+        sifted.truncate(SIFTED);
+    }
+    sifted.sort_unstable_by(nearer);
     let words = words(&asked);
     let mut near: Vec<(usize, &str)> = sifted
         .into_iter()
-        .take(SIFTED)
         .map(|(_, name)| (likeness(&asked, &words, name), name))
         .filter(|(likeness, _)| *likeness >= LIKE)
         .collect();

@@ -1,4 +1,6 @@
-//! Names are looked up, collisions refused, and lists rendered once.
+//! Names are looked up, and collisions refused.
+
+mod next;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,6 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::definition::{Problem, PromptDefinition, ResourceDefinition, ToolDefinition};
 use crate::effect::AnnotationTrust;
+use crate::exact::Digest;
 use crate::listing::Capabilities;
 use crate::secret::Secret;
 use crate::server::{Sharing, Start, Transport};
@@ -357,43 +360,27 @@ fn owners_of_uris() {
 }
 
 #[test]
-fn pages_hold_a_thousand_tools_and_join_to_the_whole_list() {
-    let names: Vec<String> = (0..2500).map(|number| format!("t{number}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let catalogue = build(vec![server("a", None, &names)]);
-    let pages: Vec<Vec<serde_json::Value>> = (0..3)
-        .map(|page| serde_json::from_str(catalogue.tools_page(page).unwrap()).unwrap())
-        .collect();
-    assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [PAGE, PAGE, 508]);
-    assert!(catalogue.tools_page(3).is_none());
-    let listed: Vec<&str> = pages
-        .iter()
-        .flatten()
-        .map(|tool| tool["name"].as_str().unwrap())
-        .collect();
-    let held: Vec<&str> = catalogue.tools().iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(listed, held);
-}
-
-#[test]
-fn digests_change_with_what_callers_see_and_with_nothing_else() {
-    let digest = |servers: Vec<Server>| build(servers).tools_digest();
-    let one = digest(vec![server("a", None, &["t", "u"])]);
-    assert_eq!(
-        one,
-        digest(vec![server("a", None, &["t", "u"]), server("empty", None, &[])])
-    );
-    assert_ne!(one, digest(vec![server("a", None, &["u", "t"])]));
-    assert_ne!(one, digest(vec![server("a", Some("p"), &["t", "u"])]));
-    let resources_digest = |server| build(vec![server]).resources_digest();
-    assert_ne!(
-        resources_digest(resources("a", &["x:1"], &[])),
-        resources_digest(resources("b", &["x:1"], &[]))
-    );
-    assert_ne!(
-        resources_digest(resources("a", &["x:1"], &[])),
-        resources_digest(resources("a", &[], &["x:1"]))
-    );
+fn a_change_is_what_callers_see_and_nothing_else() {
+    let one = build(vec![server("a", None, &["t", "u"])]);
+    let same = |servers: Vec<Server>| one.shows_same_tools(&build(servers));
+    assert!(same(vec![server("a", None, &["t", "u"]), server("empty", None, &[])]));
+    assert!(!same(vec![server("a", None, &["u", "t"])]));
+    assert!(!same(vec![server("a", None, &["t"])]));
+    assert!(!same(vec![server("a", Some("p"), &["t", "u"])]));
+    let same = |left, right| build(vec![left]).shows_same_resources(&build(vec![right]));
+    let other = resources("a", &["x:1"], &[]);
+    assert!(same(other.clone(), other.clone()));
+    assert!(!same(other.clone(), resources("b", &["x:1"], &[])));
+    assert!(!same(other, resources("a", &[], &["x:1"])));
+    let prompts = |names: &[&str]| {
+        let listing = Listing {
+            prompts: names.iter().map(|name| prompt_definition(name)).collect(),
+            ..Listing::default()
+        };
+        build(vec![listed("a", listing)])
+    };
+    assert!(prompts(&["p"]).shows_same_prompts(&prompts(&["p"])));
+    assert!(!prompts(&["p"]).shows_same_prompts(&prompts(&["q"])));
 }
 
 #[test]
@@ -474,6 +461,12 @@ fn assemble(fleet: &Fleet, prefix: &str) -> Catalogue {
     })
 }
 
+fn rendered(tool: &Tool) -> String {
+    let mut text = String::new();
+    tool.write_to(&mut text);
+    text
+}
+
 fn origin(tool: &Tool) -> (String, String) {
     let server = match &tool.provider {
         Provider::Server(server) => server.to_string(),
@@ -496,7 +489,7 @@ proptest! {
             prop_assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c)), "{}", name);
             let found = catalogue.tool(name).unwrap();
             prop_assert_eq!(origin(found), origin(tool));
-            let rendered: serde_json::Value = serde_json::from_str(&tool.rendered).unwrap();
+            let rendered: serde_json::Value = serde_json::from_str(&rendered(tool)).unwrap();
             prop_assert_eq!(rendered["name"].as_str(), Some(name));
         }
         // Nothing is lost in silence: a tool is served or there is a finding for it.

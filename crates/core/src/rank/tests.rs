@@ -382,7 +382,7 @@ fn stems_bring_the_forms_of_a_word_together() {
         &["pod", "pods"],
     ];
     for family in families {
-        let stems: std::collections::BTreeSet<String> = family.iter().map(|word| stem(word)).collect();
+        let stems: BTreeSet<String> = family.iter().map(|word| stem(word)).collect();
         assert_eq!(stems.len(), 1, "{family:?} gave {stems:?}");
     }
     for apart in [["note", "not"], ["string", "str"], ["king", "k"], ["need", "ne"]] {
@@ -448,4 +448,40 @@ proptest::proptest! {
         }
         proptest::prop_assert!(hits.iter().all(|hit| hit.score > 0.0 && hit.score.is_finite() && hit.document < names.len()));
     }
+}
+
+#[test]
+fn words_of_documents_that_stay_the_same_are_not_read_again() {
+    let names: Vec<String> = (0..600).map(|number| format!("tool_{number}")).collect();
+    let document = |name| Document {
+        name,
+        title: None,
+        description: "",
+        parameters: &[],
+        labels: &[],
+    };
+    let groups = |few: &'static str| {
+        let large: Vec<Document<'_>> = names.iter().map(|name| document(name.as_str())).collect();
+        vec![
+            Group {
+                name: "few",
+                documents: vec![document(few)],
+            },
+            Group {
+                name: "many",
+                documents: large,
+            },
+        ]
+    };
+    let (old, new) = (groups("one"), groups("two"));
+    let before = Index::build_from(&old, &Index::default(), &[]);
+    let after = Index::build_from(&new, &before, &old);
+    let kept: Vec<bool> = before
+        .segments
+        .iter()
+        .zip(&after.segments)
+        .map(|(left, right)| Arc::ptr_eq(left, right))
+        .collect();
+    assert_eq!(kept, [false, true, true, true]);
+    assert_eq!((before.search("two").len(), after.search("two").len()), (0, 1));
 }

@@ -93,6 +93,8 @@ async fn drain(body: &mut Incoming) {
 pub(super) enum Body {
     /// All of it.
     Whole(Option<Bytes>),
+    /// All of it, in two pieces that are not copied together.
+    Pieces([Option<Bytes>; 2]),
     /// Messages as server-sent events, until their sender ends.
     Events(Events),
 }
@@ -107,6 +109,10 @@ pub(super) struct Events {
 impl Body {
     pub(super) fn whole(text: impl Into<Bytes>) -> Self {
         Self::Whole(Some(text.into()))
+    }
+
+    pub(super) fn pieces(head: impl Into<Bytes>, rest: Bytes) -> Self {
+        Self::Pieces([Some(head.into()), Some(rest)])
     }
 
     pub(super) fn empty() -> Self {
@@ -127,6 +133,10 @@ impl http_body::Body for Body {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut *self {
             Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Pieces(pieces) => {
+                let piece = pieces.iter_mut().find_map(Option::take);
+                Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))))
+            }
             Self::Events(events) => match events.messages.poll_recv(cx) {
                 Poll::Ready(Some(message)) => {
                     let event = sse::encode(None, &message);
@@ -142,13 +152,17 @@ impl http_body::Body for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
+        matches!(self, Self::Whole(None) | Self::Pieces([None, None]))
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => {
                 let length = bytes.as_ref().map_or(0, Bytes::len);
+                SizeHint::with_exact(u64::try_from(length).unwrap_or(u64::MAX))
+            }
+            Self::Pieces(pieces) => {
+                let length: usize = pieces.iter().flatten().map(Bytes::len).sum();
                 SizeHint::with_exact(u64::try_from(length).unwrap_or(u64::MAX))
             }
             Self::Events(_) => SizeHint::default(),

@@ -151,6 +151,7 @@ impl<'r> Post<'r> {
         let asking = self.asking(speaker);
         match dispatch::answer(&asking, request, headers).await {
             Reply::Now(answer) => reply::answer(answer, self.accepts),
+            Reply::Listed(listed) => reply::listed(listed, self.accepts),
             Reply::Running(running) => drive::answer(*running, self.accepts).await,
             Reply::Listen(listen) => {
                 if !self.accepts.events {
@@ -312,6 +313,7 @@ impl<'r> Post<'r> {
                 };
                 match dispatch::answer(asking, &request, None).await {
                     Reply::Now(answer) => Some(answer),
+                    Reply::Listed(listed) => Some(listed.whole()),
                     Reply::Running(running) => drive::last(*running).await,
                     Reply::Listen(_) => None,
                 }

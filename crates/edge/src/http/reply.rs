@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use super::body::Body;
 use super::headers::Accepts;
 use crate::answer::Answer;
+use crate::dispatch::Listed;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -51,6 +52,16 @@ pub(super) fn answer(answer: Answer, accepts: Accepts) -> Response<Body> {
     sender.try_send(answer.text).ok();
     let mut response = events(messages);
     *response.status_mut() = answer.status;
+    response
+}
+
+/// A page of a list; as JSON it is sent from the bytes that all share.
+pub(super) fn listed(listed: Listed, accepts: Accepts) -> Response<Body> {
+    if !accepts.json && accepts.events {
+        return answer(listed.whole(), accepts);
+    }
+    let mut response = response(StatusCode::OK, Body::pieces(listed.head, listed.page));
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
     response
 }
 

@@ -1,0 +1,141 @@
+//! Pages that are rendered once equal what a plain rendering gives.
+
+use std::sync::Arc;
+
+use countersign_core::catalogue::{Catalogue, PAGE};
+use countersign_wire::version::Era;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{inner, rendered};
+use crate::cursor::{self, List};
+use crate::meta_tools;
+use crate::pages::{Key, Pages};
+use crate::settings::{InForce, Settings};
+
+#[path = "../../../../core/benches/shared/synthetic.rs"]
+mod synthetic;
+
+#[derive(serde::Deserialize)]
+struct Page<'a> {
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+    #[serde(rename = "nextCursor")]
+    next: Option<String>,
+}
+
+fn key(page: usize, meta: bool, direct: bool, era: Era) -> Key {
+    let list = List::Tools;
+    Key {
+        list,
+        page,
+        meta,
+        direct,
+        era,
+    }
+}
+
+/// The result of a page, without what stands around it.
+fn result(rendered: &str) -> &str {
+    rendered
+        .strip_prefix(r#","result":"#)
+        .and_then(|rest| rest.strip_suffix('}'))
+        .unwrap()
+}
+
+#[test]
+fn five_thousand_tools_of_fifty_servers_are_listed_in_order_in_both_eras() {
+    let mut parts = synthetic::parts(5000, 50);
+    let in_order: Vec<String> = parts
+        .servers
+        .iter()
+        .map(|server| server.entry.name.to_string())
+        .collect();
+    parts.servers.reverse();
+    let catalogue = Arc::new(Catalogue::build(parts));
+    let in_force = Arc::new(InForce::new(Settings::default()));
+    let pages = Pages::default();
+    let plain: Vec<String> = catalogue
+        .tools()
+        .iter()
+        .map(|tool| tool.definition.renamed(tool.name.as_str()))
+        .collect();
+    assert_eq!(plain.len(), 5008, "with the gateway's own");
+    for era in [Era::Legacy, Era::Modern] {
+        let (mut listed, mut page) = (Vec::new(), 0);
+        loop {
+            let key = key(page, false, true, era);
+            let render = || rendered(&catalogue, key, &in_force.server_info);
+            let bytes = pages.page(&catalogue, &in_force, key, render);
+            assert_eq!(bytes, render(), "what is kept is what rendering gives");
+            let read: Page<'_> = serde_json::from_str(result(std::str::from_utf8(&bytes).unwrap())).unwrap();
+            assert!(read.tools.len() <= PAGE);
+            listed.extend(read.tools.iter().map(|tool| tool.get().to_owned()));
+            let Some(next) = read.next else { break };
+            page = cursor::decode(List::Tools, catalogue.version(), &next).unwrap();
+        }
+        assert!(
+            listed == plain,
+            "{era:?}: every tool once, byte for byte, in the catalogue's order"
+        );
+    }
+    let servers = catalogue.tools().iter().filter_map(|tool| match &tool.provider {
+        countersign_core::catalogue::Provider::Server(server) => Some(server.to_string()),
+        countersign_core::catalogue::Provider::Core(_) => None,
+    });
+    let mut servers: Vec<String> = servers.collect();
+    servers.dedup();
+    assert_eq!(servers, in_order);
+    for tool in catalogue.tools() {
+        let found = catalogue.tool(tool.name.as_str()).unwrap();
+        assert!(Arc::ptr_eq(&found.definition, &tool.definition), "{}", tool.name);
+    }
+}
+
+#[test]
+fn surfaces_say_what_stands_on_the_first_page() {
+    let catalogue = Catalogue::build(synthetic::parts(3, 1));
+    let count = |meta, direct| {
+        let text = rendered(&catalogue, key(0, meta, direct, Era::Legacy), "{}");
+        let value: Value = serde_json::from_str(result(&text)).unwrap();
+        value["tools"].as_array().unwrap().len()
+    };
+    let own = serde_json::from_str::<Vec<Value>>(meta_tools::rendered())
+        .unwrap()
+        .len();
+    assert_eq!(
+        (count(true, false), count(false, true), count(true, true)),
+        (own, 11, own + 11)
+    );
+    let both = rendered(&catalogue, key(0, true, true, Era::Legacy), "{}");
+    assert!(both.starts_with(&format!(r#","result":{{"tools":[{},{{"#, inner(meta_tools::rendered()))));
+}
+
+#[test]
+fn both_eras_differ_in_what_surrounds_a_list_alone() {
+    let catalogue = Catalogue::build(synthetic::parts(1, 1));
+    let of = |era| rendered(&catalogue, key(0, false, true, era), r#"{"name":"g"}"#);
+    let (legacy, modern) = (of(Era::Legacy), of(Era::Modern));
+    let head = legacy.strip_suffix("}}").unwrap();
+    let more = r#","resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"g"}}}}"#;
+    assert_eq!(modern, [head, more].concat());
+}
+
+#[test]
+fn lists_of_nothing_are_empty() {
+    let catalogue = Catalogue::build(synthetic::parts(1, 1));
+    for (list, member) in [
+        (List::Prompts, "prompts"),
+        (List::Resources, "resources"),
+        (List::Templates, "resourceTemplates"),
+    ] {
+        let key = Key {
+            list,
+            ..key(0, false, true, Era::Legacy)
+        };
+        assert_eq!(
+            rendered(&catalogue, key, "{}"),
+            format!(r#","result":{{"{member}":[]}}}}"#)
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! Pages of lists, rendered once for each snapshot and sent to every caller from the same bytes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use bytes::Bytes;
+use countersign_core::catalogue::Catalogue;
+use countersign_wire::version::Era;
+
+use crate::cursor::List;
+use crate::settings::InForce;
+
+/// What a rendered page depends on, beside the snapshot and the settings in force. What narrows a list
+/// for one caller has to stand here too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) list: List,
+    pub(crate) page: usize,
+    /// Whether the meta-tools stand on it.
+    pub(crate) meta: bool,
+    /// Whether the catalogue's own elements stand on it.
+    pub(crate) direct: bool,
+    pub(crate) era: Era,
+}
+
+/// The pages of the newest snapshot that anyone asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Pages {
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    version: u64,
+    /// Weak, so that no page keeps a snapshot in memory.
+    catalogue: Weak<Catalogue>,
+    in_force: Weak<InForce>,
+    pages: BTreeMap<Key, Bytes>,
+}
+
+impl Pages {
+    /// The page, rendered by the first who asks; whoever asks meanwhile waits for it.
+    pub(crate) fn page(
+        &self,
+        catalogue: &Arc<Catalogue>,
+        in_force: &Arc<InForce>,
+        key: Key,
+        render: impl FnOnce() -> String,
+    ) -> Bytes {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        // INVARIANT: a weak pointer keeps its allocation, so that an equal address is the same snapshot.
+        let is_same =
+            held.catalogue.as_ptr() == Arc::as_ptr(catalogue) && held.in_force.as_ptr() == Arc::as_ptr(in_force);
+        if !is_same {
+            if catalogue.version() < held.version {
+                // Whoever still reads an older snapshot does not take the pages from all others.
+                drop(held);
+                return render().into();
+            }
+            *held = Held {
+                version: catalogue.version(),
+                catalogue: Arc::downgrade(catalogue),
+                in_force: Arc::downgrade(in_force),
+                pages: BTreeMap::new(),
+            };
+        }
+        held.pages.entry(key).or_insert_with(|| render().into()).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use countersign_core::catalogue::{Catalogue, Naming, Parts};
+    use countersign_wire::version::Era;
+
+    use super::{Key, Pages};
+    use crate::cursor::List;
+    use crate::settings::{InForce, Settings};
+
+    fn catalogue(version: u64) -> Arc<Catalogue> {
+        let naming = Naming {
+            prefix: "x".to_owned(),
+            max_length: 64,
+        };
+        Arc::new(Catalogue::build(Parts {
+            version,
+            naming,
+            servers: Vec::new(),
+        }))
+    }
+
+    fn key(page: usize, era: Era) -> Key {
+        Key {
+            list: List::Tools,
+            page,
+            meta: false,
+            direct: true,
+            era,
+        }
+    }
+
+    #[test]
+    fn a_page_is_rendered_once_for_each_thing_that_it_depends_on() {
+        let (pages, first, settings) = (
+            Pages::default(),
+            catalogue(1),
+            Arc::new(InForce::new(Settings::default())),
+        );
+        let get = |catalogue, in_force, key, text: &str| pages.page(catalogue, in_force, key, || text.to_owned());
+        let one = get(&first, &settings, key(0, Era::Legacy), "one");
+        let again = get(&first, &settings, key(0, Era::Legacy), "never rendered");
+        assert_eq!(
+            (&again[..], again.as_ptr()),
+            (&b"one"[..], one.as_ptr()),
+            "the same bytes"
+        );
+        assert_eq!(get(&first, &settings, key(1, Era::Legacy), "page"), "page");
+        assert_eq!(get(&first, &settings, key(0, Era::Modern), "era"), "era");
+        let other = Arc::new(InForce::new(Settings::default()));
+        assert_eq!(get(&first, &other, key(0, Era::Legacy), "settings"), "settings");
+        assert_eq!(get(&catalogue(2), &other, key(0, Era::Legacy), "snapshot"), "snapshot");
+    }
+
+    #[test]
+    fn an_older_snapshot_does_not_displace_the_pages_of_a_newer_one() {
+        let (pages, settings) = (Pages::default(), Arc::new(InForce::new(Settings::default())));
+        let (old, new) = (catalogue(1), catalogue(2));
+        let get = |catalogue, text: &str| pages.page(catalogue, &settings, key(0, Era::Legacy), || text.to_owned());
+        assert_eq!(get(&new, "new"), "new");
+        assert_eq!(get(&old, "old"), "old");
+        assert_eq!(get(&new, "never rendered"), "new");
+    }
+}
