@@ -1,17 +1,29 @@
 //! The command line agrees with itself and with the documents.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use clap::{CommandFactory as _, Parser as _};
 
 use super::LowArgs;
 
-const DOCUMENTS: [(&str, &str); 3] = [
-    ("README.md", include_str!("../../../../README.md")),
-    (
-        "docs/getting-started.md",
-        include_str!("../../../../docs/getting-started.md"),
-    ),
-    ("CONTRIBUTING.md", include_str!("../../../../CONTRIBUTING.md")),
-];
+/// The documents that show commands: name and text.
+fn documents() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut paths = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    let mut open = vec![root.join("docs")];
+    while let Some(folder) = open.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                paths.push(path);
+            }
+        }
+    }
+    let read = |path: PathBuf| (path.display().to_string(), fs::read_to_string(&path).unwrap());
+    paths.into_iter().map(read).collect()
+}
 
 /// The lines of all blocks of one language.
 fn blocks(text: &str, language: &str) -> Vec<String> {
@@ -30,8 +42,8 @@ fn definition_of_the_command_line_is_sound() {
 #[test]
 fn every_documented_command_is_one() {
     let mut seen = 0;
-    for (name, text) in DOCUMENTS {
-        for line in blocks(text, "sh").iter().flat_map(|block| block.lines()) {
+    for (name, text) in documents() {
+        for line in blocks(&text, "sh").iter().flat_map(|block| block.lines()) {
             let line = line.replace("cargo run --release -- ", "countersign ");
             if !line.starts_with("countersign ") {
                 continue;
@@ -59,8 +71,8 @@ fn every_documented_command_is_one() {
 
 #[test]
 fn every_documented_json_is_json() {
-    for (name, text) in DOCUMENTS {
-        for block in blocks(text, "json") {
+    for (name, text) in documents() {
+        for block in blocks(&text, "json") {
             if let Err(error) = serde_json::from_str::<serde_json::Value>(&block) {
                 panic!("{name}: {error}: {block}");
             }

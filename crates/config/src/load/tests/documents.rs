@@ -1,27 +1,46 @@
-//! The examples of the reference pages load.
+//! Every example of the two files in the documents loads, without a warning.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::written;
 use crate::environment::Environment;
 use crate::folder::Files;
 use crate::load::evaluate;
 
-/// The blocks of a page that begin with that fence.
-fn blocks(page: &str, fence: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs/reference")
-        .join(page);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+/// The documents, with their texts.
+fn pages() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut paths: Vec<PathBuf> = vec![root.join("README.md")];
+    let mut open = vec![root.join("docs")];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                paths.push(path);
+            }
+        }
+    }
+    let read = |path: PathBuf| (path.display().to_string(), std::fs::read_to_string(&path).unwrap());
+    paths.into_iter().map(read).collect()
+}
+
+/// The blocks that begin with that fence, each after the name of its page.
+fn blocks(fence: &str) -> Vec<(String, String)> {
     let fence = format!("\n```{fence}\n");
-    let parts = text.split(&fence).skip(1);
-    parts
-        .map(|part| part.split("\n```").next().unwrap().to_owned())
-        .collect()
+    let mut blocks = Vec::new();
+    for (page, text) in pages() {
+        for part in text.split(&fence).skip(1) {
+            blocks.push((page.clone(), part.split("\n```").next().unwrap().to_owned()));
+        }
+    }
+    blocks
 }
 
 fn environment() -> Environment {
     Environment::with_variables([
+        ("DOCS_TOKEN", "x"),
         ("GITHUB_TOKEN", "x"),
         ("SEARCH_KEY", "x"),
         ("SEARCH_URL", "https://search.example.com/mcp"),
@@ -30,28 +49,31 @@ fn environment() -> Environment {
     .with_files([("/run/secrets/search", "x")])
 }
 
-#[test]
-fn every_example_of_the_settings_page_loads() {
-    let blocks = blocks("countersign-yaml.md", "yaml");
-    assert!(blocks.len() >= 3);
-    for block in blocks {
-        let files = Files::of("conf", &[("countersign.yaml", &block), ("mcp.json", "{}")]);
-        match evaluate(&files, &environment()).result {
-            Ok(config) => assert!(config.warnings.is_empty(), "{block}\n{:?}", config.warnings),
-            Err(problems) => panic!("{block}\n{}", written(&problems)),
-        }
+fn loads(page: &str, block: &str, files: &Files) {
+    match evaluate(files, &environment()).result {
+        Ok(config) => assert!(config.warnings.is_empty(), "{page}\n{block}\n{:?}", config.warnings),
+        Err(problems) => panic!("{page}\n{block}\n{}", written(&problems)),
     }
 }
 
 #[test]
-fn every_example_of_the_catalogue_page_loads() {
-    let blocks = blocks("mcp-json.md", "jsonc");
-    assert!(blocks.len() >= 5);
-    for block in blocks {
-        let files = Files::of("conf", &[("mcp.json", &block)]);
-        match evaluate(&files, &environment()).result {
-            Ok(config) => assert!(config.warnings.is_empty(), "{block}\n{:?}", config.warnings),
-            Err(problems) => panic!("{block}\n{}", written(&problems)),
-        }
+fn every_example_of_countersign_yaml_loads() {
+    let blocks = blocks("yaml");
+    assert!(blocks.len() >= 3);
+    for (page, block) in blocks {
+        loads(
+            &page,
+            &block,
+            &Files::of("conf", &[("countersign.yaml", &block), ("mcp.json", "{}")]),
+        );
+    }
+}
+
+#[test]
+fn every_example_of_mcp_json_loads() {
+    let blocks = blocks("jsonc");
+    assert!(blocks.len() >= 6);
+    for (page, block) in blocks {
+        loads(&page, &block, &Files::of("conf", &[("mcp.json", &block)]));
     }
 }
