@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read as _};
@@ -115,6 +115,11 @@ impl Files {
             files,
             refused: Vec::new(),
         }
+    }
+
+    /// The files that are there.
+    pub(crate) fn names(&self) -> BTreeSet<&'static str> {
+        self.files.keys().copied().collect()
     }
 
     /// What is wrong with the folder itself.

@@ -45,6 +45,8 @@ pub struct Limits {
     pub sessions: usize,
     /// Sessions of one principal at once.
     pub sessions_per_principal: usize,
+    /// How long nothing may use a session before it ends.
+    pub session_idle_timeout: Duration,
     /// Parked calls of one principal at once.
     pub parked_per_principal: usize,
     /// The longest exposed name, in bytes.
@@ -74,6 +76,7 @@ impl Default for Limits {
             response_bytes: 100 * 1024 * 1024,
             sessions: 10_000,
             sessions_per_principal: 200,
+            session_idle_timeout: Duration::from_secs(24 * 60 * 60),
             parked_per_principal: 50,
             tool_name_length: 64,
             call_timeout: Duration::from_secs(120),

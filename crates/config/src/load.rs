@@ -53,6 +53,8 @@ pub struct Loaded {
     pub result: Result<Config, Problems>,
     /// As [`Config::hash`], and known for broken content too.
     pub hash: Digest,
+    /// The files that were there.
+    pub files: BTreeSet<&'static str>,
 }
 
 /// The configuration folder as a source of snapshots.
@@ -121,7 +123,11 @@ pub(crate) fn evaluate(files: &Files, environment: &Environment) -> Loaded {
             shown,
         }
     });
-    Loaded { result, hash }
+    Loaded {
+        result,
+        hash,
+        files: files.names(),
+    }
 }
 
 /// What the reading of all files brought up.

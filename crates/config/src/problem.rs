@@ -1,5 +1,6 @@
 //! A complaint about a configuration file: where, what, and the way out.
 
+mod excerpt;
 #[cfg(test)]
 mod tests;
 
@@ -7,7 +8,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use miette::{Diagnostic, LabeledSpan, SourceCode};
+
+use excerpt::Excerpt;
 
 /// One complaint about one file.
 ///
@@ -25,7 +28,7 @@ pub struct Problem {
     pub help: Option<String>,
     /// Whether it stops loading.
     pub severity: Severity,
-    text: Option<Box<NamedSource<Arc<str>>>>,
+    excerpt: Option<Excerpt>,
 }
 
 /// A place in a file.
@@ -70,7 +73,7 @@ impl Problem {
             what,
             help: None,
             severity: Severity::Error,
-            text: None,
+            excerpt: None,
         }
     }
 
@@ -140,7 +143,7 @@ impl Source {
             what: what.into(),
             help: None,
             severity: Severity::Error,
-            text: Some(Box::new(NamedSource::new(&self.name, Arc::clone(&self.text)))),
+            excerpt: Some(Excerpt::new(&self.name, &self.text)),
         }
     }
 
@@ -207,12 +210,16 @@ impl Diagnostic for Problem {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.text.as_ref().map(|text| -> &dyn SourceCode { text.as_ref() })
+        self.excerpt.as_ref().map(|excerpt| -> &dyn SourceCode { excerpt })
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let place = self.place.as_ref()?;
-        let label = LabeledSpan::new_primary_with_span(Some("here".to_owned()), place.span.clone());
+        let span = self
+            .excerpt
+            .as_ref()
+            .map_or_else(|| place.span.clone(), |excerpt| excerpt.marked(&place.span));
+        let label = LabeledSpan::new_primary_with_span(Some("here".to_owned()), span);
         Some(Box::new(std::iter::once(label)))
     }
 }

@@ -40,6 +40,7 @@ fn gateway_view(gateway: &Gateway, hidden: &BTreeSet<String>) -> Value {
             "response_bytes": limits.response_bytes,
             "sessions": limits.sessions,
             "sessions_per_principal": limits.sessions_per_principal,
+            "session_idle_timeout": duration(limits.session_idle_timeout),
             "parked_per_principal": limits.parked_per_principal,
             "tool_name_length": limits.tool_name_length,
             "call_timeout": duration(limits.call_timeout),

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::environment::Environment;
 use crate::folder::{CATALOGUE_FILE, GATEWAY_FILE};
 use crate::load::{Config, Folder, Loaded, Loader};
-use crate::problem::Problems;
+use crate::problem::{Problem, Problems};
 
 /// How often the folder is read when nothing tells of a change. Reading is the truth, since
 /// network and container mounts do not tell.
@@ -44,6 +45,7 @@ pub fn follow(loader: Arc<dyn Loader>, applied: Digest) -> mpsc::Receiver<Result
         Follower {
             loader,
             sent: Sent::Good(applied),
+            files: BTreeSet::new(),
         }
         .run(sender),
     );
@@ -60,6 +62,8 @@ enum Sent {
 struct Follower {
     loader: Arc<dyn Loader>,
     sent: Sent,
+    /// The files of the snapshot in force.
+    files: BTreeSet<&'static str>,
 }
 
 impl Follower {
@@ -89,6 +93,9 @@ impl Follower {
             let settle = if reading.result.is_err() { SETTLE_BROKEN } else { SETTLE };
             if since.elapsed() >= settle {
                 self.sent = kind(&reading);
+                if reading.result.is_ok() {
+                    self.files.clone_from(&reading.files);
+                }
                 return Some(reading.result);
             }
             sleep(SETTLE).await;
@@ -98,13 +105,30 @@ impl Follower {
             }
             reading = again;
         }
+        if reading.result.is_ok() {
+            self.files.clone_from(&reading.files);
+        }
         None
     }
 
     /// One reading, off the runtime's threads: a network mount may hang.
     async fn read(&self) -> Option<Loaded> {
         let loader = Arc::clone(&self.loader);
-        tokio::task::spawn_blocking(move || loader.load()).await.ok()
+        let mut reading = tokio::task::spawn_blocking(move || loader.load()).await.ok()?;
+        if let (Ok(_), Some(gone)) = (&reading.result, self.files.difference(&reading.files).next()) {
+            reading.result = Err(self.gone(gone).into());
+        }
+        Some(reading)
+    }
+
+    /// A file that is gone would take all its servers or settings with it, and nobody wrote that.
+    fn gone(&self, file: &str) -> Problem {
+        let path = self.loader.folder().unwrap_or(Path::new("")).join(file);
+        Problem::of_file(
+            &path.display().to_string(),
+            "was there and is gone; what it said stays in force".to_owned(),
+        )
+        .with_help("put it back; for none of what it said write `{}` into it, or restart without it")
     }
 }
 

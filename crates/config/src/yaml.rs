@@ -106,6 +106,9 @@ fn problem(source: &Source, error: &serde_saphyr::Error) -> Problem {
         | serde_saphyr::Error::AliasReplayLimitExceeded { .. }
         | serde_saphyr::Error::AliasReplayStackDepthExceeded { .. } => too_much.to_owned(),
         serde_saphyr::Error::MultipleDocuments { .. } => "only one document may stand in it".to_owned(),
+        serde_saphyr::Error::RecursiveReferencesRequireWeakTypes { .. } => {
+            "an alias stands inside of what it stands for, so that its value would have no end".to_owned()
+        }
         other => DefaultMessageFormatter.format_message(other).into_owned(),
     };
     let what = format!("not valid YAML: {what}");

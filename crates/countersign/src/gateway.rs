@@ -173,6 +173,7 @@ pub(crate) fn edge_settings(config: &Config) -> countersign_edge::Settings {
         request_bytes: gateway.limits.request_bytes,
         sessions: gateway.limits.sessions,
         sessions_per_principal: gateway.limits.sessions_per_principal,
+        session_idle_timeout: gateway.limits.session_idle_timeout,
         parked_per_principal: gateway.limits.parked_per_principal,
         allowed_hosts: gateway.allowed_hosts.clone(),
         allowed_origins: gateway.allowed_origins.clone(),

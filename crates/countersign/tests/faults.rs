@@ -13,6 +13,10 @@
 mod accepts;
 #[path = "faults/arguments.rs"]
 mod arguments;
+#[path = "faults/bends.rs"]
+mod bends;
+#[path = "faults/cors.rs"]
+mod cors;
 #[path = "faults/duplicates.rs"]
 mod duplicates;
 #[path = "faults/expansion.rs"]
@@ -23,24 +27,36 @@ mod gateway;
 mod gets;
 #[path = "faults/headers.rs"]
 mod headers;
+#[path = "faults/hidden.rs"]
+mod hidden;
 #[path = "faults/http.rs"]
 mod http;
 #[path = "faults/invariants.rs"]
 mod invariants;
 #[path = "faults/jsonc.rs"]
 mod jsonc;
+#[path = "faults/large.rs"]
+mod large;
 #[path = "faults/log.rs"]
 mod log;
 #[path = "faults/lossless.rs"]
 mod lossless;
+#[path = "faults/names.rs"]
+mod names;
 #[path = "faults/pipes.rs"]
 mod pipes;
 #[path = "faults/rebinding.rs"]
 mod rebinding;
+#[path = "faults/reload.rs"]
+mod reload;
+#[path = "faults/resume.rs"]
+mod resume;
 #[path = "faults/secrets.rs"]
 mod secrets;
 #[path = "faults/sessions.rs"]
 mod sessions;
+#[path = "faults/standing.rs"]
+mod standing;
 #[path = "faults/unicode.rs"]
 mod unicode;
 #[path = "faults/upstream.rs"]

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::guard::Own;
 use crate::notify;
 use crate::session::Session;
+use crate::sessions;
 use crate::shared::Shared;
 
 /// How long a client may take for the head of its next request. Idle connections end by it too, so it is
@@ -65,15 +66,18 @@ impl Connection {
         }
         session
     }
+}
 
-    /// Puts the end of a session into the trail.
-    fn note_end(&self, session: &Session, method: &str, reason: &str) {
+impl Connection {
+    /// Puts it into the trail that a stream was asked for which this session does not have.
+    fn note_unknown_event(&self, session: &Session) {
+        tracing::info!("a stream cannot be taken up again; its client gets a fresh one");
         self.shared.engine.note(Refused {
             principal: session.principal.to_string(),
-            kind: "session_ended",
-            method: method.to_owned(),
-            subject: "session".to_owned(),
-            reason: reason.to_owned(),
+            kind: "stream_refused",
+            method: "GET".to_owned(),
+            subject: "last-event-id".to_owned(),
+            reason: "no stream of this session that is still kept has the event".to_owned(),
         });
     }
 }
@@ -102,6 +106,7 @@ pub(crate) async fn serve(
         stop.clone(),
     );
     let pump = tokio::spawn(pump);
+    let expiry = tokio::spawn(sessions::expire(Arc::clone(shared), stop.clone()));
     let main = accept(shared, listener, Routes::Main, &stop);
     match metrics {
         Some(metrics) => {
@@ -111,6 +116,7 @@ pub(crate) async fn serve(
         None => main.await?,
     }
     pump.abort();
+    expiry.abort();
     shared.parking.end(GRACE).await;
     Ok(())
 }
@@ -146,7 +152,11 @@ async fn accept(
         }
     }
     drop((listener, alive));
-    for session in shared.sessions.all() {
+    let sessions = shared.sessions.all();
+    if routes == Routes::Main && !sessions.is_empty() {
+        tracing::info!(sessions = sessions.len(), "sessions end because the gateway stops");
+    }
+    for session in sessions {
         session.close_stream();
     }
     if tokio::time::timeout(GRACE, ended.recv()).await.is_err() {

@@ -21,6 +21,7 @@ mod metrics;
 mod notify;
 mod pages;
 mod parking;
+mod replay;
 mod running;
 mod session;
 mod sessions;

@@ -52,6 +52,32 @@ impl Verdict {
     }
 }
 
+/// Why a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum SessionEnd {
+    /// Its client sent `DELETE`.
+    Deleted,
+    /// Nothing used it for too long.
+    Idle,
+    /// A new session needed its place.
+    Evicted,
+}
+
+impl SessionEnd {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted",
+            Self::Idle => "idle",
+            Self::Evicted => "evicted",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SessionEndLabels {
+    reason: &'static str,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     method: &'static str,
@@ -87,6 +113,7 @@ pub(crate) struct Metrics {
     guard_refusals: Counter,
     reloads: Family<ReloadLabels, Counter>,
     sessions: Gauge,
+    sessions_ended: Family<SessionEndLabels, Counter>,
     servers: Family<ServerLabels, Gauge>,
 }
 
@@ -120,6 +147,8 @@ impl Metrics {
         );
         let sessions = Gauge::default();
         registry.register("sessions", "Open sessions", sessions.clone());
+        let sessions_ended = Family::default();
+        registry.register("sessions_ended", "Sessions that ended, by why", sessions_ended.clone());
         let servers = Family::default();
         registry.register("server_state", "1 for the state that a server is in", servers.clone());
         registry.register("build", "The running program", Info::new(vec![("version", version)]));
@@ -130,6 +159,7 @@ impl Metrics {
             guard_refusals,
             reloads,
             sessions,
+            sessions_ended,
             servers,
         }
     }
@@ -152,6 +182,13 @@ impl Metrics {
     pub(crate) fn guard_refusal(&self) -> bool {
         let before = self.guard_refusals.inc();
         before < 100 || before.is_multiple_of(100)
+    }
+
+    /// A session ended.
+    pub(crate) fn session_ended(&self, end: SessionEnd) {
+        self.sessions_ended
+            .get_or_create(&SessionEndLabels { reason: end.word() })
+            .inc();
     }
 
     /// The configuration on disk changed.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use countersign_engine::{Reply, ToCaller};
 use countersign_wire::bridge;
@@ -9,13 +10,15 @@ use countersign_wire::codes;
 use countersign_wire::object::{self, Edit};
 use countersign_wire::questions::{self, InputRequired, Question};
 use countersign_wire::rpc;
-use countersign_wire::version::Era;
+use countersign_wire::version::{Era, Version};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use crate::abilities;
 use crate::answer::Answer;
 use crate::parking::Limits;
+use crate::replay::{Priming, Stream};
+use crate::sessions;
 use crate::shared::Shared;
 use crate::speaker::Speaker;
 use crate::under_way::{self, UnderWay};
@@ -135,6 +138,41 @@ impl Running {
                 call.ticket = calls.map(|calls| calls.enter(&self.id, call.cancel_token()));
                 self.call = Some(call);
                 None
+            }
+        }
+    }
+
+    /// How long its caller may be left without a word.
+    pub(crate) fn heartbeat(&self) -> Duration {
+        self.shared.in_force().settings.heartbeat
+    }
+
+    /// A stream for what is said to its caller; one with a session can take it up again.
+    pub(crate) fn stream(&self) -> Arc<Stream> {
+        let Speaker::Session(session) = &self.speaker else {
+            return Stream::once();
+        };
+        let Some(id) = sessions::fresh_bits::<8>() else {
+            return Stream::once();
+        };
+        let priming = if session.version >= Version::V2025_11_25 {
+            Priming::Yes
+        } else {
+            Priming::No
+        };
+        let stream = Stream::named(id, priming);
+        session.add_stream(&stream);
+        stream
+    }
+
+    /// Nothing more is said; the stream is kept for a while.
+    pub(crate) fn end_stream(&self, stream: &Arc<Stream>) {
+        match stream.end() {
+            Some(bytes) => self.shared.kept.keep(stream, bytes),
+            None => {
+                if let Speaker::Session(session) = &self.speaker {
+                    session.drop_stream(stream);
+                }
             }
         }
     }

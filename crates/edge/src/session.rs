@@ -1,7 +1,7 @@
 //! One legacy session: what its client declared, chose and awaits.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use countersign_core::principal::{Caller, Endpoint, PrincipalKey};
@@ -12,9 +12,13 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::calls::Calls;
 use crate::levels::Level;
+use crate::replay::{Cursor, Stream};
 
 /// How many resources one session may watch.
 pub(crate) const SUBSCRIPTIONS: usize = 1000;
+
+/// How many streams of calls one session may take up again.
+const STREAMS: usize = 32;
 
 /// How long their URIs may be together, in bytes: an idle session must stay small.
 const WATCHED_BYTES: usize = 128 * 1024;
@@ -31,7 +35,6 @@ pub(crate) struct Session {
     /// What is under way.
     pub(crate) calls: Arc<Calls>,
     lists_direct: AtomicBool,
-    used: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -41,6 +44,8 @@ struct State {
     subscriptions: BTreeSet<String>,
     asked: HashMap<String, oneshot::Sender<Reply>>,
     stream: Option<mpsc::Sender<String>>,
+    /// The event streams of calls that its client may take up again, oldest first.
+    streams: Vec<Arc<Stream>>,
 }
 
 impl Session {
@@ -53,7 +58,6 @@ impl Session {
             abilities,
             calls: Arc::default(),
             lists_direct: AtomicBool::new(false),
-            used: AtomicU64::new(0),
             state: Mutex::default(),
         }
     }
@@ -62,14 +66,9 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a use; `tick` only ever grows.
-    pub(crate) fn touch(&self, tick: u64) {
-        self.used.store(tick, Ordering::Relaxed);
-    }
-
-    /// How long ago it was used, as a tick, after those whose client still listens.
-    pub(crate) fn age(&self) -> (bool, u64) {
-        (self.has_stream(), self.used.load(Ordering::Relaxed))
+    /// Whether its client listens or waits for a call.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.has_stream() || !self.calls.is_idle()
     }
 
     /// Remembers that its client has seen the direct list, and so wants to hear of its changes.
@@ -152,6 +151,27 @@ impl Session {
         self.state().stream.as_ref().is_some_and(|stream| !stream.is_closed())
     }
 
+    /// Remembers the stream of a call. Of too many the oldest is forgotten.
+    pub(crate) fn add_stream(&self, stream: &Arc<Stream>) {
+        let mut state = self.state();
+        if state.streams.len() >= STREAMS {
+            state.streams.remove(0);
+        }
+        state.streams.push(Arc::clone(stream));
+    }
+
+    /// Forgets the stream of a call.
+    pub(crate) fn drop_stream(&self, stream: &Arc<Stream>) {
+        self.state().streams.retain(|kept| !Arc::ptr_eq(kept, stream));
+    }
+
+    /// The stream that has an event of this id, from there on.
+    pub(crate) fn resumed(&self, event_id: &str) -> Option<Cursor> {
+        let state = self.state();
+        let mut found = state.streams.iter();
+        found.find_map(|stream| stream.position(event_id).map(|number| stream.read(Some(number))))
+    }
+
     /// Sends a message on the standing stream. Without one, or where the client does not read, it is dropped.
     pub(crate) fn tell(&self, message: String) {
         let mut state = self.state();
@@ -166,6 +186,9 @@ impl Session {
         self.calls.cancel_all();
         let mut state = self.state();
         state.stream = None;
+        for stream in std::mem::take(&mut state.streams) {
+            stream.forget();
+        }
         state.asked.clear();
         std::mem::take(&mut state.subscriptions)
     }

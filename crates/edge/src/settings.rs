@@ -21,10 +21,14 @@ pub struct Settings {
     pub sessions: usize,
     /// `limits.sessions_per_principal`
     pub sessions_per_principal: usize,
+    /// `limits.session_idle_timeout`: how long nothing may use a session before it is ended.
+    pub session_idle_timeout: Duration,
     /// `limits.parked_per_principal`: how many calls of one principal may wait for its answer to a server's question.
     pub parked_per_principal: usize,
     /// How long a caller may take to answer a server's question.
     pub question_lifetime: Duration,
+    /// How long an open stream may be silent.
+    pub heartbeat: Duration,
     /// `allowed_hosts`: Host values besides the listener's own; without a port, any port.
     pub allowed_hosts: Vec<String>,
     /// `allowed_origins`: pages that may call, and that get CORS headers.
@@ -42,8 +46,10 @@ impl Default for Settings {
             request_bytes: 10 * 1024 * 1024,
             sessions: 10_000,
             sessions_per_principal: 200,
+            session_idle_timeout: Duration::from_secs(24 * 60 * 60),
             parked_per_principal: 50,
             question_lifetime: Duration::from_secs(5 * 60),
+            heartbeat: Duration::from_secs(15),
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             version: env!("CARGO_PKG_VERSION"),

@@ -8,13 +8,14 @@ use arc_swap::ArcSwap;
 use countersign_core::admit::{Ask, Origin};
 use countersign_core::principal::{Caller, Endpoint, Principal};
 use countersign_core::stages::Toolset;
-use countersign_engine::{Abilities, Engine, Passage};
+use countersign_engine::{Abilities, Engine, Passage, Refused};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, SessionEnd};
 use crate::pages::Pages;
 use crate::parking::Parking;
+use crate::replay::Kept;
 use crate::session::Session;
 use crate::sessions::Sessions;
 use crate::settings::{InForce, Settings};
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     /// The calls of modern callers that wait for an answer to a server's question.
     pub(crate) parking: Arc<Parking>,
+    /// The ended streams that clients may still take up.
+    pub(crate) kept: Kept,
     /// Pages of lists, rendered once.
     pub(crate) pages: Pages,
     in_force: ArcSwap<InForce>,
@@ -43,6 +46,7 @@ impl Shared {
             sessions: Sessions::default(),
             watches: Watches::default(),
             parking: Arc::default(),
+            kept: Kept::default(),
             pages: Pages::default(),
             in_force: ArcSwap::from_pointee(InForce::new(settings)),
             local: Arc::new(Principal::local()),
@@ -57,7 +61,10 @@ impl Shared {
 
     /// Puts other settings in force.
     pub(crate) fn apply(&self, settings: Settings) {
-        self.in_force.store(Arc::new(InForce::new(settings)));
+        let before = self.in_force.swap(Arc::new(InForce::new(settings)));
+        if before.settings.session_idle_timeout != self.in_force().settings.session_idle_timeout {
+            self.sessions.reconsider();
+        }
     }
 
     /// Without `identities.yaml` whoever reaches the loopback listener or the pipe is `local`.
@@ -83,6 +90,19 @@ impl Shared {
                 self.unwatch_later(caller, uri);
             }
         }
+    }
+
+    /// Puts the end of a session into the log, the trail and the metrics.
+    pub(crate) fn note_end(&self, session: &Session, method: &str, end: SessionEnd, reason: &str) {
+        tracing::info!(principal = %session.principal, reason, "a session ended");
+        self.metrics.session_ended(end);
+        self.engine.note(Refused {
+            principal: session.principal.to_string(),
+            kind: "session_ended",
+            method: method.to_owned(),
+            subject: "session".to_owned(),
+            reason: reason.to_owned(),
+        });
     }
 
     /// Tells the upstream, in a task of its own, that nobody watches a resource any more.

@@ -26,9 +26,48 @@ pub(crate) fn is_name_of_one(name: &str) -> bool {
     ends_so || WORDS.iter().any(|word| plain.contains(word))
 }
 
+/// How the credentials of widely used services begin.
+const BEGINNINGS: &[&str] = &[
+    "sk-",
+    "sk_",
+    "pk_",
+    "rk_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "xapp-",
+    "AKIA",
+    "AIza",
+    "eyJ",
+    "hf_",
+    "npm_",
+    "pypi-",
+    "ntn_",
+    "lin_api_",
+];
+
+/// Whether a text is probably a credential by its form: no word has such a beginning, or so many digits among letters.
+fn is_form_of_one(text: &str) -> bool {
+    let allowed =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'%' | b'=' | b'+');
+    if !text.bytes().all(allowed) {
+        return false;
+    }
+    let begins_so = BEGINNINGS.iter().any(|beginning| text.starts_with(beginning));
+    let count = |is: fn(&u8) -> bool| text.bytes().filter(is).count();
+    let is_mixed = count(u8::is_ascii_digit) >= 4 && count(u8::is_ascii_alphabetic) >= 4;
+    (begins_so && text.len() >= 12) || (is_mixed && text.len() >= 20)
+}
+
 /// The value of a variable or header, hidden when its name or its form says that it is a credential.
 pub(super) fn hidden_by_name(name: &str, value: Secret) -> Secret {
-    if is_name_of_one(name) || has_user_in_url(value.reveal()) {
+    let text = value.reveal();
+    if is_name_of_one(name) || has_user_in_url(text) || has_beginning_of_one(text) || has_credential_in_url(text) {
         hidden(&value)
     } else {
         value
@@ -46,7 +85,11 @@ pub(super) fn hidden_arguments(args: Vec<Secret>) -> Vec<Secret> {
         let named = text
             .split_once(['=', ':'])
             .is_some_and(|(name, _)| is_name_of_one(name));
-        let carries = named || (follows_flag && !flag) || has_user_in_url(text) || has_credential_in_query(text);
+        let carries = named
+            || (follows_flag && !flag)
+            || has_user_in_url(text)
+            || has_beginning_of_one(text)
+            || has_credential_in_url(text);
         follows_flag = flag && !text.contains('=') && is_name_of_one(text);
         checked.push(if carries { hidden(&arg) } else { arg });
     }
@@ -55,7 +98,7 @@ pub(super) fn hidden_arguments(args: Vec<Secret>) -> Vec<Secret> {
 
 /// A URL, hidden when it carries a credential.
 pub(super) fn hidden_url(url: Secret) -> Secret {
-    if has_user_in_url(url.reveal()) || has_credential_in_query(url.reveal()) {
+    if has_user_in_url(url.reveal()) || has_credential_in_url(url.reveal()) {
         hidden(&url)
     } else {
         url
@@ -74,18 +117,32 @@ fn has_user_in_url(text: &str) -> bool {
     })
 }
 
-fn has_credential_in_query(text: &str) -> bool {
-    text.contains("://")
-        && text.split_once('?').is_some_and(|(_, query)| {
-            query
-                .split('&')
-                .any(|pair| pair.split_once('=').is_some_and(|(name, _)| is_name_of_one(name)))
-        })
+fn has_beginning_of_one(text: &str) -> bool {
+    BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) && is_form_of_one(text)
+}
+
+/// In the query by name or form; in the path by form, or behind a segment that names one.
+fn has_credential_in_url(text: &str) -> bool {
+    let Some((_, rest)) = text.split_once("://") else {
+        return false;
+    };
+    let (path, query) = rest.split_once(['?', '#']).unwrap_or((rest, ""));
+    let in_query = query.split(['&', ';', '#']).any(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or(("", pair));
+        is_name_of_one(name) || is_form_of_one(value)
+    });
+    let mut follows_name = false;
+    let in_path = path.split('/').skip(1).any(|segment| {
+        let is_one = is_form_of_one(segment) || (follows_name && segment.len() >= 12);
+        follows_name = is_name_of_one(segment);
+        is_one
+    });
+    in_query || in_path
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Secret, hidden_arguments, hidden_url, is_name_of_one};
+    use super::{Secret, hidden_arguments, hidden_by_name, hidden_url, is_name_of_one};
 
     #[test]
     fn names_of_credentials_are_known() {
@@ -157,6 +214,27 @@ mod tests {
             hidden_url(Secret::plain("https://a/mcp?x=1")).shown(),
             "https://a/mcp?x=1"
         );
-        assert!(hidden_url(Secret::plain("https://u:p@a/mcp")).is_hidden());
+        for url in [
+            "https://u:p@a/mcp",
+            "https://mcp.zap.example/api/mcp/s/ZDk4MmQ3YTItMzQ1Ni00/mcp",
+            "https://a/2f1d7c0e-9f6b-4c57-8a63-0a5b2f0b9b11/sse",
+            "https://a/t/sk-abcdefghijkl/mcp",
+            "https://a/token/abcdefabcdefabc",
+            "https://a/mcp?profile=x&k=0123456789abcdef0123",
+            "https://a/mcp?sk-abcdefghijkl",
+            "https://a/mcp#access_token=x",
+        ] {
+            assert!(hidden_url(Secret::plain(url)).is_hidden(), "{url}");
+        }
+        for url in [
+            "http://127.0.0.1:43211/mcp",
+            "https://mcp.example.com/v1/organizations/acme-corp/mcp?region=eu-central-1",
+            "https://api.example.com/2026-07-28/streamable-http-endpoint",
+            "https://server-0123456789.example.com/mcp",
+        ] {
+            assert!(!hidden_url(Secret::plain(url)).is_hidden(), "{url}");
+        }
+        assert!(hidden_by_name("X", Secret::plain("ghp_0123456789abcdef")).is_hidden());
+        assert!(!hidden_by_name("REGION", Secret::plain("eu-central-1")).is_hidden());
     }
 }

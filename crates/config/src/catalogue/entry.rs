@@ -145,10 +145,21 @@ fn access_rule(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<AccessRule>
         return None;
     }
     let mut globs = Vec::new();
-    for item in reader.list(&tools)? {
+    let items = reader.list(&tools)?;
+    let is_empty = items.is_empty();
+    for item in items {
         let pattern = reader.literal(&item)?;
         match Glob::parse(&pattern) {
-            Ok(_) => globs.push(pattern),
+            Ok(_) => {
+                if can_match_no_tool(&pattern) {
+                    reader.warn(
+                        &item,
+                        "matches no tool: their names have letters, digits, `_`, `-`, `.` and `/` only, and a glob \
+                         knows `*`, `?`, `[…]` and `\\`, and is compared with the whole name as the server gives it",
+                    );
+                }
+                globs.push(pattern);
+            }
             Err(_) => reader.wrong_with_help(
                 &item,
                 "is a malformed glob",
@@ -156,7 +167,7 @@ fn access_rule(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<AccessRule>
             ),
         }
     }
-    if globs.is_empty() {
+    if is_empty {
         reader.wrong(&tools, "must name at least one tool or glob");
         return None;
     }
@@ -164,6 +175,26 @@ fn access_rule(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<AccessRule>
         class: word,
         tools: globs,
     })
+}
+
+/// Whether a glob holds, outside of its own signs, what no name of a tool may hold (MCP 2025-11-25).
+fn can_match_no_tool(pattern: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '*' | '?');
+    let mut is_in_class = false;
+    let has_other = pattern.chars().any(|c| match c {
+        '[' => {
+            is_in_class = true;
+            false
+        }
+        ']' => {
+            is_in_class = false;
+            false
+        }
+        '\\' => false,
+        _ if is_in_class => false,
+        other => !allowed(other),
+    });
+    pattern.is_empty() || has_other
 }
 
 /// Whether the server starts, in our words or in another client's.

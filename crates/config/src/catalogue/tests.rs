@@ -434,7 +434,6 @@ fn wrong_values_are_refused() {
             conf/mcp.json:2:48: server `s`: `access[0]` needs a `class` and `tools`
                 write `{"class": "read", "tools": ["get_*"]}`
             conf/mcp.json:2:77: server `s`: `access[1].class` must be `read`, `write`, `admin`, `dangerous` or a word of your own
-            conf/mcp.json:2:128: server `s`: `access[2].tools` must name at least one tool or glob
             conf/mcp.json:2:129: server `s`: `access[2].tools[0]` is a malformed glob
                 close each `[` and put something after each `\`
             conf/mcp.json:2:136: server `s`: `access[2].tool` is not a known key
@@ -624,4 +623,38 @@ fn a_huge_file_of_mistakes_is_told_of_a_hundred_and_is_still_refused() {
     let problems = read(&[("mcp.json", &text)]).unwrap_err();
     assert_eq!(problems.errors(), 200);
     assert_eq!(problems.iter().count(), 300);
+}
+
+#[test]
+fn b062_a_glob_that_can_match_no_tool_is_warned_of() {
+    let warnings = |pattern: &str| {
+        let pattern = serde_json::to_string(pattern).expect("JSON");
+        let text = format!(
+            r#"{{"mcpServers": {{"s": {{"command": "x", "access": [{{"class": "read", "tools": [{pattern}]}}]}}}}}}"#
+        );
+        let config = read(&[("mcp.json", &text)]).unwrap_or_else(|problems| panic!("{problems:?}"));
+        config.warnings.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    for pattern in [
+        "mcp__*(*)",
+        "a|b",
+        "",
+        "{a,b}",
+        "!x",
+        "^get",
+        "get .*",
+        "get_*, put_*",
+        "größe",
+    ] {
+        let told = warnings(pattern);
+        assert!(
+            told.len() == 1 && told[0].contains("matches no tool"),
+            "{pattern}: {told:?}"
+        );
+    }
+    for pattern in [
+        "github*", "git?ub_*", "**", ".*", "GITHUB_*", "[a-z]*", "a/b", "\\*", "[!a]x",
+    ] {
+        assert_eq!(warnings(pattern), Vec::<String>::new(), "{pattern}");
+    }
 }

@@ -200,6 +200,7 @@ fn limits(reader: &mut Reader<'_>, field: &Field<'_>, limits: &mut Limits) {
         }
     }
     let times = [
+        ("session_idle_timeout", &mut limits.session_idle_timeout),
         ("call_timeout", &mut limits.call_timeout),
         ("connect_timeout", &mut limits.connect_timeout),
     ];

@@ -128,6 +128,18 @@ fn add_timeout(entry: &mut Map<String, Json>, node: &Node, texts: &mut Translato
 }
 
 fn add_expanded(entry: &mut Map<String, Json>, key: &str, node: &Node, texts: &mut Translator<'_, '_>) {
+    let (fits, wanted) = match key {
+        "args" => (matches!(node.value, Value::List(_)), "a list"),
+        "env" | "headers" => (matches!(node.value, Value::Map(_)), "a map"),
+        _ => (matches!(node.value, Value::Text(_)), "a string"),
+    };
+    if !fits {
+        // Null is how some clients write that a key is not set.
+        if !matches!(node.value, Value::Null) {
+            texts.warn(&format!("`{key}` was left out: it is {} and not {wanted}", node.kind()));
+        }
+        return;
+    }
     if matches!(key, "env" | "headers")
         && let Value::Map(members) = &node.value
     {

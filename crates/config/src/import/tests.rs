@@ -316,3 +316,29 @@ fn what_is_no_list_of_servers_is_refused() {
         Error: theirs.json:1:2: expected a key in double quotes or `}`, found `'`; text stands in double quotes
     "#]].assert_eq(&table);
 }
+
+#[test]
+fn values_of_the_wrong_kind_are_left_out_and_said() {
+    imported(
+        r#"{"mcpServers": {"a": {"command": "x", "args": "--flag", "env": ["A=1"], "cwd": null},
+            "b": {"url": "http://127.0.0.1:1/mcp", "headers": "X: 1"}, "c": {"command": ["npx", "-y"]}}}"#,
+        &[],
+        expect![[r#"
+            {
+              "mcpServers": {
+                "a": {
+                  "command": "x"
+                },
+                "b": {
+                  "url": "http://127.0.0.1:1/mcp"
+                }
+              }
+            }
+            ! server `a`: `args` was left out: it is a string and not a list
+            ! server `a`: `env` was left out: it is a list and not a map
+            ! server `b`: `headers` was left out: it is a string and not a map
+            ! server `c`: `command` was left out: it is a list and not a string
+            ! server `c` was left out, since it has neither `command` nor `url`
+        "#]],
+    );
+}

@@ -98,7 +98,7 @@ metrics: {listen: 127.0.0.1:0}
 surface: [meta, direct]
 name_prefix: ""
 limits: {request_bytes: 1MiB, response_bytes: 2097152, sessions: 5, sessions_per_principal: 4,
-         parked_per_principal: 3, tool_name_length: 32, call_timeout: 1m30s, connect_timeout: 500ms}
+         session_idle_timeout: 30m, parked_per_principal: 3, tool_name_length: 32, call_timeout: 1m30s, connect_timeout: 500ms}
 store: {type: sqlite, path: "${A}.db"}
 toolsetPresets: {}
 pins: {mode: off}
@@ -128,6 +128,7 @@ allowed_origins: ["https://App.Example:8443"]
               "parked_per_principal": 3,
               "request_bytes": 1048576,
               "response_bytes": 2097152,
+              "session_idle_timeout": "1800s",
               "sessions": 5,
               "sessions_per_principal": 4,
               "tool_name_length": 32
@@ -169,7 +170,7 @@ fn what_is_wrong_in_the_settings_is_named_with_its_place() {
         conf/countersign.yaml:3:3: `limits.cal_timeout` is not a known key
             did you mean `call_timeout`?
         conf/countersign.yaml:4:3: `limits.zebra` is not a known key
-            known here: `request_bytes`, `response_bytes`, `sessions`, `sessions_per_principal`, `parked_per_principal`, `tool_name_length`, `call_timeout`, `connect_timeout`
+            known here: `request_bytes`, `response_bytes`, `sessions`, `sessions_per_principal`, `parked_per_principal`, `tool_name_length`, `session_idle_timeout`, `call_timeout`, `connect_timeout`
     "#]],
     );
     yaml(

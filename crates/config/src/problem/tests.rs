@@ -108,3 +108,42 @@ fn warnings_alone_are_given_back() {
         (2, 1, "the configuration has an error")
     );
 }
+
+#[test]
+fn of_a_long_line_only_what_stands_around_the_mark_is_shown() {
+    let secret = "sk-none-of-its-business";
+    let text = format!(
+        r#"{{"mcpServers":{{"a":{{"command":"x","args":["--token","{secret}"],"description":"{}"}},"b":{{"comand":"ü"}},"c":{{"command":"x","env":{{"TOKEN":"{secret}","X":"{}"}}}}}}}}"#,
+        "ä".repeat(100),
+        "ö".repeat(100),
+    );
+    let files = Files::of("conf", &[("mcp.json", Box::leak(text.into_boxed_str()))]);
+    let problems = evaluate(&files, &Environment::process()).result.unwrap_err();
+    let mut shown = String::new();
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(200);
+    handler.render_report(&mut shown, &problems).unwrap();
+    assert!(!shown.contains(secret), "{shown}");
+    assert!(shown.contains("comand") && shown.contains("here"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() < 200), "{shown}");
+}
+
+#[test]
+fn a_problem_in_a_line_of_any_length_and_text_can_be_shown() {
+    for filler in ["", "ä", "🦀"] {
+        for count in 0..100 {
+            let text = format!(
+                r#"{{"mcpServers":{{"{}":{{"comand":"{}"}}}}}}"#,
+                filler.repeat(count),
+                "ö".repeat(count)
+            );
+            let files = Files::of("conf", &[("mcp.json", Box::leak(text.into_boxed_str()))]);
+            let Err(problems) = evaluate(&files, &Environment::process()).result else {
+                continue;
+            };
+            let mut shown = String::new();
+            let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(200);
+            handler.render_report(&mut shown, &problems).unwrap();
+            assert!(shown.contains("here"), "{shown}");
+        }
+    }
+}

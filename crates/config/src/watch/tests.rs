@@ -148,6 +148,23 @@ async fn a_folder_that_goes_away_is_reported_and_its_return_is_seen() {
     assert_eq!(names(&watched.next().await.unwrap()), ["one"]);
 }
 
+#[tokio::test]
+async fn a_file_that_is_gone_takes_nothing_with_it_and_its_return_is_seen() {
+    let mut watched = Watched::start(TWO);
+    watched.write(ONE);
+    assert_eq!(names(&watched.next().await.unwrap()), ["one"]);
+    fs::remove_file(watched.folder.path().join("mcp.json")).unwrap();
+    let problems = watched.next().await.unwrap_err();
+    let told = problems.iter().map(ToString::to_string).collect::<String>();
+    assert!(told.contains("mcp.json: was there and is gone"), "{told}");
+    fs::write(watched.folder.path().join("mcp.json"), "").unwrap();
+    assert!(watched.next().await.is_err(), "an empty file is no catalogue");
+    fs::write(watched.folder.path().join("mcp.json"), "{}").unwrap();
+    assert_eq!(names(&watched.next().await.unwrap()), Vec::<String>::new());
+    fs::write(watched.folder.path().join("mcp.json"), ONE).unwrap();
+    assert_eq!(names(&watched.next().await.unwrap()), ["one"]);
+}
+
 /// A source that holds something else at each reading, and the last for ever.
 #[derive(Debug)]
 struct Script(Mutex<VecDeque<&'static str>>);

@@ -272,6 +272,21 @@ impl Gateway {
         result["structuredContent"].clone()
     }
 
+    /// How much memory its process holds, in bytes.
+    pub(crate) fn resident(&self) -> usize {
+        let of = |id: u32, file: &str| fs::read_to_string(format!("/proc/{id}/{file}")).unwrap_or_default();
+        let shell = self.watch.id();
+        let children = of(shell, &format!("task/{shell}/children"));
+        let gateway = children
+            .split_whitespace()
+            .filter_map(|id| id.parse().ok())
+            .find(|id| of(*id, "cmdline").contains("countersign"));
+        let status = of(gateway.expect("the gateway runs"), "status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib: Option<usize> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        kib.expect("a size") * 1024
+    }
+
     /// The newest entries of the trail, newest first or not as the gateway has it.
     pub(crate) fn trail(&self) -> Vec<Value> {
         self.core("core_events", r#"{"limit":200}"#)["events"]

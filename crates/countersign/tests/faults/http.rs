@@ -128,6 +128,30 @@ impl Wire {
         Some(response)
     }
 
+    /// The next event of a stream that was opened: its id and its data, either may be empty. Comments are skipped.
+    pub(crate) fn raw_event(&mut self) -> Option<(String, String)> {
+        loop {
+            let chunk = String::from_utf8(self.chunk()?).expect("events are text");
+            let field = |name: &str| {
+                let line = chunk.lines().find_map(|line| line.strip_prefix(name));
+                line.map(|line| line.trim_start().to_owned())
+            };
+            if let Some(data) = field("data:") {
+                return Some((field("id:").unwrap_or_default(), data));
+            }
+        }
+    }
+
+    /// Closes the sending side alone.
+    pub(crate) fn close_sending(&self) {
+        self.socket.shutdown(std::net::Shutdown::Write).expect("shut");
+    }
+
+    /// Ends the connection with a reset, as a system does where a peer's bytes are left unread.
+    pub(crate) fn reset(self) {
+        self.socket.peek(&mut [0]).expect("something is left unread");
+    }
+
     /// The next message of an event stream that was opened; nothing at its end.
     pub(crate) fn event(&mut self) -> Option<Value> {
         loop {
@@ -228,7 +252,8 @@ fn data(text: &str) -> Vec<String> {
             .into_iter()
             .map(|line| line.strip_prefix(' ').unwrap_or(line))
             .collect();
-        (!lines.is_empty()).then(|| lines.join("\n"))
+        // The first event of a stream that can be taken up again has an id and no data.
+        lines.iter().any(|line| !line.is_empty()).then(|| lines.join("\n"))
     };
     text.split("\n\n").filter_map(data_of).collect()
 }

@@ -27,6 +27,8 @@ pub(crate) struct Script {
     events: bool,
     dribbles: bool,
     head: &'static str,
+    /// Tools whose calls the test answers itself.
+    held: Vec<String>,
 }
 
 impl Script {
@@ -39,6 +41,7 @@ impl Script {
             events: false,
             dribbles: false,
             head: "",
+            held: Vec::new(),
         }
     }
 
@@ -87,6 +90,12 @@ impl Script {
         self
     }
 
+    /// Leaves the calls of a tool to the test, as streams of events.
+    pub(crate) fn holds(mut self, tool: &str) -> Self {
+        self.held.push(tool.to_owned());
+        self
+    }
+
     pub(crate) fn start(self) -> Upstream {
         let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
         let address = listener.local_addr().expect("bound");
@@ -96,6 +105,7 @@ impl Script {
             seen: Mutex::default(),
             came: Condvar::new(),
             streams: Mutex::default(),
+            held: Mutex::default(),
         });
         let shared = Arc::clone(&state);
         std::thread::spawn(move || {
@@ -156,6 +166,39 @@ struct State {
     seen: Mutex<Vec<Seen>>,
     came: Condvar,
     streams: Mutex<Vec<TcpStream>>,
+    held: Mutex<Vec<Held>>,
+}
+
+/// A call that waits for what the test says.
+pub(crate) struct Held {
+    pub(crate) seen: Seen,
+    socket: TcpStream,
+}
+
+impl Held {
+    /// The id that the gateway gave it, raw.
+    pub(crate) fn id(&self) -> String {
+        member(&self.seen.body, "id")
+    }
+
+    /// Writes one event; says whether anybody takes it.
+    pub(crate) fn say(&mut self, message: &str) -> bool {
+        write!(self.socket, "data: {message}\n\n").is_ok()
+    }
+
+    /// Says how far it is, with the token that it was given.
+    pub(crate) fn progress(&mut self, done: usize) -> bool {
+        let token = self.seen.param(&["_meta", "progressToken"]);
+        self.say(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{done}}}}}"#
+        ))
+    }
+
+    /// Answers it with a result, and ends its stream.
+    pub(crate) fn answer(mut self, result: &str) -> bool {
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, self.id());
+        self.say(&answer)
+    }
 }
 
 /// A server that runs as long as the test process.
@@ -198,6 +241,21 @@ impl Upstream {
         }
     }
 
+    /// Waits for a held call whose body holds a text, and takes it over.
+    #[track_caller]
+    pub(crate) fn held(&self, text: &str) -> Held {
+        let deadline = Instant::now() + PATIENCE;
+        let mut held = self.state.held.lock().expect("no panic");
+        loop {
+            if let Some(at) = held.iter().position(|held| held.seen.body.contains(text)) {
+                return held.remove(at);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "no call with `{text}` came");
+            held = self.state.came.wait_timeout(held, left).expect("no panic").0;
+        }
+    }
+
     /// Answers otherwise from now on.
     pub(crate) fn change(&self, to: &str, result: &str) {
         self.state
@@ -221,6 +279,21 @@ impl State {
         let mut reader = BufReader::new(socket.try_clone().expect("cloned"));
         while let Some(seen) = read(&mut reader) {
             let is_get = seen.http_method() == "GET";
+            let is_call = seen.method() == "tools/call";
+            if is_call
+                && self
+                    .script
+                    .held
+                    .iter()
+                    .any(|tool| seen.param(&["name"]).trim_matches('"') == tool)
+            {
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+                socket.write_all(head.as_bytes()).ok();
+                self.seen.lock().expect("no panic").push(seen.clone());
+                self.held.lock().expect("no panic").push(Held { seen, socket });
+                self.came.notify_all();
+                return;
+            }
             let answer = if is_get { None } else { self.answer(&seen) };
             // Before the answer, so that whoever has the answer finds it here.
             self.seen.lock().expect("no panic").push(seen);

@@ -13,6 +13,8 @@ use hyper::body::{Body as _, Incoming};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
+use crate::replay::Cursor;
+
 /// How long a body may take to arrive.
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -21,9 +23,6 @@ const DRAINED: usize = 64 * 1024 * 1024;
 
 /// How long such a body is read on.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A quiet stream says something at least this often.
-const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Why a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +35,22 @@ pub(super) enum Unread {
     Broken,
 }
 
+/// Whether the client sends its body only once it is told to (`Expect: 100-continue`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// It waits.
+    Yes,
+    /// It sends at once.
+    No,
+}
+
 /// Reads a body of at most `limit` bytes.
-pub(super) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, Unread> {
+pub(super) async fn read(mut body: Incoming, limit: usize, waits: Waits) -> Result<Bytes, Unread> {
     let reading = async {
         if usize::try_from(body.size_hint().lower()).map_or(true, |announced| announced > limit) {
-            drain(&mut body).await;
+            if waits == Waits::No {
+                drain(&mut body).await;
+            }
             return Err(Unread::TooLarge);
         }
         let mut first = Bytes::new();
@@ -102,8 +112,28 @@ pub(super) enum Body {
 /// A stream of events.
 #[derive(Debug)]
 pub(super) struct Events {
-    messages: mpsc::Receiver<String>,
+    source: Source,
     heartbeat: Interval,
+}
+
+/// Where events come from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// Messages, until their sender ends.
+    Channel(mpsc::Receiver<String>),
+    /// The stream of a call.
+    Stream(Cursor),
+}
+
+impl Source {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        match self {
+            Self::Channel(messages) => messages
+                .poll_recv(cx)
+                .map(|message| message.map(|message| Bytes::from(sse::encode(None, &message)))),
+            Self::Stream(cursor) => cursor.poll_next(cx),
+        }
+    }
 }
 
 impl Body {
@@ -119,10 +149,10 @@ impl Body {
         Self::Whole(None)
     }
 
-    pub(super) fn events(messages: mpsc::Receiver<String>) -> Self {
-        let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+    pub(super) fn events(source: Source, heartbeat: Duration) -> Self {
+        let mut heartbeat = tokio::time::interval_at(Instant::now() + heartbeat, heartbeat);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self::Events(Events { messages, heartbeat })
+        Self::Events(Events { source, heartbeat })
     }
 }
 
@@ -137,12 +167,8 @@ impl http_body::Body for Body {
                 let piece = pieces.iter_mut().find_map(Option::take);
                 Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))))
             }
-            Self::Events(events) => match events.messages.poll_recv(cx) {
-                Poll::Ready(Some(message)) => {
-                    let event = sse::encode(None, &message);
-                    Poll::Ready(Some(Ok(Frame::data(Bytes::from(event)))))
-                }
-                Poll::Ready(None) => Poll::Ready(None),
+            Self::Events(events) => match events.source.poll_next(cx) {
+                Poll::Ready(event) => Poll::Ready(event.map(|event| Ok(Frame::data(event)))),
                 Poll::Pending => {
                     let beat = events.heartbeat.poll_tick(cx);
                     beat.map(|_| Some(Ok(Frame::data(Bytes::from_static(sse::KEEP_ALIVE.as_bytes())))))

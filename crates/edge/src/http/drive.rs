@@ -1,30 +1,51 @@
 //! A call under way, as an HTTP response: plain JSON, or events where something is said before the answer.
 
+use std::sync::Arc;
+
+use countersign_engine::ToCaller;
 use http::Response;
-use tokio::sync::mpsc;
+use tokio::time::sleep;
 
 use super::body::Body;
 use super::headers::Accepts;
-use super::{MESSAGES, reply};
+use super::reply;
+use crate::replay::Stream;
 use crate::running::{Finished, Road, Running, Step};
 
-/// Waits for the answer. It is plain JSON, unless something must be said before it.
+/// Waits for the answer. It is plain JSON, unless something must be said before it, or it takes so long that a proxy
+/// could take the silence for the end.
 pub(super) async fn answer(mut running: Running, accepts: Accepts) -> Response<Body> {
     let road = if accepts.events { Road::Open } else { Road::Closed };
+    let silence = sleep(running.heartbeat());
+    tokio::pin!(silence);
     loop {
-        match running.next().await {
+        let step = tokio::select! {
+            biased;
+            step = running.next() => step,
+            () = &mut silence, if accepts.events => return events(running, None),
+        };
+        match step {
             Step::Done(Some(answer)) => return reply::answer(answer, accepts),
             Step::Done(None) => return taken_back(accepts),
             Step::Message(message) => {
                 if let Some(first) = running.render(message, road) {
-                    let (sender, messages) = mpsc::channel(MESSAGES);
-                    // The task ends with the call, and every call has a timeout.
-                    drop(tokio::spawn(stream(running, sender, first)));
-                    return reply::events(messages);
+                    return events(running, Some(first));
                 }
             }
         }
     }
+}
+
+/// Goes on as a stream of events.
+fn events(running: Running, first: Option<String>) -> Response<Body> {
+    let stream = running.stream();
+    if let Some(first) = first {
+        stream.say(&first);
+    }
+    let response = reply::stream(stream.read(None), running.heartbeat());
+    // The task ends with the call, and every call has a timeout.
+    drop(tokio::spawn(tell(running, stream)));
+    response
 }
 
 /// A call that its caller took back is answered with nothing.
@@ -32,8 +53,7 @@ fn taken_back(accepts: Accepts) -> Response<Body> {
     if !accepts.events {
         return reply::accepted();
     }
-    let (_, messages) = mpsc::channel(1);
-    reply::events(messages)
+    reply::no_events()
 }
 
 /// The answer alone.
@@ -50,14 +70,12 @@ pub(super) async fn last(mut running: Running) -> Finished {
 
 /// Sends what an upstream says, then the answer. A client that reads slowly loses messages, never the
 /// answer, and never holds up the call.
-async fn stream(mut running: Running, out: mpsc::Sender<String>, first: String) {
-    // The channel is fresh, so that there is room.
-    out.try_send(first).ok();
+async fn tell(mut running: Running, stream: Arc<Stream>) {
     let mut is_gone = false;
     loop {
         let step = tokio::select! {
             step = running.next() => step,
-            () = out.closed(), if !is_gone => {
+            () = stream.left(), if !is_gone => {
                 is_gone = true;
                 running.abandon();
                 continue;
@@ -65,17 +83,22 @@ async fn stream(mut running: Running, out: mpsc::Sender<String>, first: String) 
         };
         match step {
             Step::Message(message) => {
-                let room = out.try_reserve().ok();
-                let road = if room.is_some() { Road::Open } else { Road::Closed };
-                if let (Some(text), Some(room)) = (running.render(message, road), room) {
-                    room.send(text);
+                // Nobody who is away can be asked; what is only told waits for them.
+                let reaches = stream.is_read() || !matches!(message, ToCaller::Request { .. });
+                let road = if reaches && stream.has_room() {
+                    Road::Open
+                } else {
+                    Road::Closed
+                };
+                if let Some(text) = running.render(message, road) {
+                    stream.say(&text);
                 }
             }
             Step::Done(finished) => {
                 if let Some(answer) = finished {
-                    // A client that is gone loses the answer; what became of the call is recorded.
-                    out.send(answer.text).await.ok();
+                    stream.say(&answer.text);
                 }
+                running.end_stream(&stream);
                 return;
             }
         }

@@ -133,7 +133,11 @@ impl Accepts {
         for value in headers.get_all(ACCEPT) {
             is_there = true;
             for range in value.to_str().unwrap_or_default().split(',') {
-                let range = range.split(';').next().unwrap_or_default().trim();
+                let mut parts = range.split(';').map(str::trim);
+                let range = parts.next().unwrap_or_default();
+                if parts.any(is_zero_weight) {
+                    continue;
+                }
                 let any = range == "*/*";
                 accepts.json |= any
                     || range.eq_ignore_ascii_case("application/json")
@@ -151,6 +155,12 @@ impl Accepts {
             }
         }
     }
+}
+
+/// `q=0`: what it stands with is not acceptable (RFC 9110 section 12.4.2).
+fn is_zero_weight(parameter: &str) -> bool {
+    let (name, value) = parameter.split_once('=').unwrap_or_default();
+    name.trim_end().eq_ignore_ascii_case("q") && value.trim().parse().is_ok_and(|weight: f32| weight == 0.0)
 }
 
 /// Why a body cannot be read as it is announced.

@@ -11,12 +11,13 @@ use hyper::body::Incoming;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use super::body::{self, Body, Unread};
+use super::body::{self, Body, Unread, Waits};
 use super::headers::{self, Accepts, Read};
 use super::{Connection, MESSAGES, drive, reply};
 use crate::answer::Answer;
 use crate::dispatch::{self, Asking, Reply, Request, shown};
 use crate::method::Method;
+use crate::metrics::SessionEnd;
 use crate::running::Finished;
 use crate::session::Session;
 use crate::sessions::{self, Limits};
@@ -49,7 +50,12 @@ pub(super) async fn answer(
         Err(response) => return *response,
     };
     let limit = post.in_force.settings.request_bytes;
-    let bytes = match body::read(incoming, limit).await {
+    let waits = if parts.headers.contains_key(EXPECT) {
+        Waits::Yes
+    } else {
+        Waits::No
+    };
+    let bytes = match body::read(incoming, limit, waits).await {
         Ok(bytes) => bytes,
         Err(unread) => return unread_answer(unread, limit, &parts.headers),
     };
@@ -161,7 +167,7 @@ impl<'r> Post<'r> {
                 let (sender, messages) = mpsc::channel(MESSAGES);
                 // The task ends with its caller or with the gateway.
                 drop(tokio::spawn(listen.run(sender, self.connection.stop.clone())));
-                reply::events(messages)
+                reply::events(messages, self.in_force.settings.heartbeat)
             }
         }
     }
@@ -216,6 +222,7 @@ impl<'r> Post<'r> {
         let limits = Limits {
             total: settings.sessions,
             per_principal: settings.sessions_per_principal,
+            idle: settings.session_idle_timeout,
         };
         let (session, evicted) = match shared.sessions.open(session, limits) {
             Ok(opened) => opened,
@@ -223,11 +230,8 @@ impl<'r> Post<'r> {
         };
         for old in evicted {
             shared.end_session(&old, &caller);
-            self.connection.note_end(
-                &old,
-                "initialize",
-                "least recently used, and a new session needed its place",
-            );
+            let reason = "least recently used, and a new session needed its place";
+            shared.note_end(&old, "initialize", SessionEnd::Evicted, reason);
         }
         let mut response = reply::answer(Answer::result(request.id, &opening.result), self.accepts);
         if let Ok(id) = HeaderValue::from_str(&session.id) {

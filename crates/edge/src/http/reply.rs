@@ -1,15 +1,18 @@
 //! Responses, each with the headers that every one of its kind carries.
 
+use std::time::Duration;
+
 use bytes::Bytes;
-use countersign_wire::{codes, rpc};
+use countersign_wire::{codes, rpc, sse};
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use tokio::sync::mpsc;
 
-use super::body::Body;
+use super::body::{Body, Source};
 use super::headers::Accepts;
 use crate::answer::Answer;
 use crate::dispatch::Listed;
+use crate::replay::Cursor;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -47,10 +50,7 @@ pub(super) fn answer(answer: Answer, accepts: Accepts) -> Response<Body> {
     if accepts.json || !accepts.events {
         return json(answer.status, answer.text);
     }
-    let (sender, messages) = mpsc::channel(1);
-    // The channel is fresh and its receiver is here, so that one message always finds room.
-    sender.try_send(answer.text).ok();
-    let mut response = events(messages);
+    let mut response = streaming(Body::whole(sse::encode(None, &answer.text)));
     *response.status_mut() = answer.status;
     response
 }
@@ -65,9 +65,24 @@ pub(super) fn listed(listed: Listed, accepts: Accepts) -> Response<Body> {
     response
 }
 
-/// A stream of events; no proxy is to hold it back.
-pub(super) fn events(messages: mpsc::Receiver<String>) -> Response<Body> {
-    let mut response = response(StatusCode::OK, Body::events(messages));
+/// Messages as a stream of events.
+pub(super) fn events(messages: mpsc::Receiver<String>, heartbeat: Duration) -> Response<Body> {
+    streaming(Body::events(Source::Channel(messages), heartbeat))
+}
+
+/// What a call says as a stream of events.
+pub(super) fn stream(cursor: Cursor, heartbeat: Duration) -> Response<Body> {
+    streaming(Body::events(Source::Stream(cursor), heartbeat))
+}
+
+/// A stream that ends without an event.
+pub(super) fn no_events() -> Response<Body> {
+    streaming(Body::empty())
+}
+
+/// No proxy is to hold a stream back.
+fn streaming(body: Body) -> Response<Body> {
+    let mut response = response(StatusCode::OK, body);
     response.headers_mut().insert(CONTENT_TYPE, EVENTS);
     response.headers_mut().insert(
         HeaderName::from_static("x-accel-buffering"),

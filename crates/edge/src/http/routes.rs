@@ -10,7 +10,7 @@ use http::header::{
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
     ACCESS_CONTROL_REQUEST_METHOD, CONNECTION, VARY,
 };
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
 use super::body::Body;
@@ -19,6 +19,15 @@ use crate::guard::{self, Denied};
 use crate::settings::InForce;
 
 const MAIN_METHODS: &str = "POST, GET, DELETE";
+
+/// What a page may read of an answer besides its body.
+const EXPOSED: &str = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after";
+
+/// A page of the wider network asks for this before it may call a loopback address.
+const PRIVATE_NETWORK: (HeaderName, HeaderName) = (
+    HeaderName::from_static("access-control-request-private-network"),
+    HeaderName::from_static("access-control-allow-private-network"),
+);
 
 /// Answers one request. A panic in answering it is its own failure and no other request's.
 pub(super) async fn answer(connection: &Arc<Connection>, request: Request<Incoming>) -> Response<Body> {
@@ -53,10 +62,7 @@ pub(super) async fn answer(connection: &Arc<Connection>, request: Request<Incomi
     if let Some(origin) = listed {
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(
-            ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("mcp-session-id"),
-        );
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
         headers.append(VARY, HeaderValue::from_static("origin"));
     }
     response
@@ -79,8 +85,9 @@ fn refuse(connection: &Connection, request: &Request<Incoming>, denied: &Denied)
 
 /// CORS for a listed origin (Fetch standard). Headers that mirror parameters have names of their own.
 fn preflight_answer(asked: &HeaderMap) -> Response<Body> {
+    let is_private = asked.get(PRIVATE_NETWORK.0).is_some_and(|value| value == "true");
     let mut allowed = "content-type, accept, authorization, last-event-id, mcp-session-id, mcp-protocol-version, \
-                       mcp-method, mcp-name, x-countersign-surface"
+                       mcp-method, mcp-name, x-countersign-surface, traceparent, tracestate, baggage"
         .to_owned();
     let asked = asked
         .get(ACCESS_CONTROL_REQUEST_HEADERS)
@@ -98,6 +105,9 @@ fn preflight_answer(asked: &HeaderMap) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(MAIN_METHODS));
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    if is_private {
+        headers.insert(PRIVATE_NETWORK.1, HeaderValue::from_static("true"));
+    }
     if let Ok(allowed) = HeaderValue::from_str(&allowed) {
         headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
     }

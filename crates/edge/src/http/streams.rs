@@ -9,12 +9,14 @@ use tokio::sync::mpsc;
 use super::body::Body;
 use super::headers::{Accepts, Read};
 use super::{Connection, MESSAGES, reply};
+use crate::metrics::SessionEnd;
 
 /// Where no session is named, no stream is offered; that is said before anyone is asked who they are,
 /// so that it never starts a sign-in.
 const WITHOUT_STREAM: &str = "POST, DELETE";
 
-/// Opens the standing stream of a session. A second one takes the place of the first.
+/// Opens the standing stream of a session, in the place of an earlier one; or goes on with the stream of a call that its
+/// client lost, from the event after `Last-Event-ID`.
 pub(super) fn open(connection: &Connection, headers: &HeaderMap) -> Response<Body> {
     let wants_events = headers.contains_key(ACCEPT) && Accepts::of(headers).events;
     let Ok(read) = Read::of(headers) else {
@@ -24,12 +26,20 @@ pub(super) fn open(connection: &Connection, headers: &HeaderMap) -> Response<Bod
     let Some(session) = session.and_then(|id| connection.session(id, "GET")) else {
         return reply::not_allowed(WITHOUT_STREAM);
     };
+    let heartbeat = connection.shared.in_force().settings.heartbeat;
+    if let Some(last) = headers.get("last-event-id") {
+        match last.to_str().ok().and_then(|last| session.resumed(last)) {
+            Some(rest) => return reply::stream(rest, heartbeat),
+            // A fresh stream is better than an error that a client runs into again and again.
+            None => connection.note_unknown_event(&session),
+        }
+    }
     let (sender, messages) = mpsc::channel(MESSAGES);
     session.open_stream(sender);
     if connection.stop.is_cancelled() {
         session.close_stream();
     }
-    reply::events(messages)
+    reply::events(messages, heartbeat)
 }
 
 /// Ends a session for good.
@@ -49,8 +59,9 @@ pub(super) fn end_session(connection: &Arc<Connection>, headers: &HeaderMap) -> 
     let Some(session) = connection.session(id, "DELETE") else {
         return reply::error(StatusCode::NOT_FOUND, "session not found");
     };
-    shared.sessions.close(&session);
-    shared.end_session(&session, &shared.caller());
-    connection.note_end(&session, "DELETE", "its client ended it");
+    if shared.sessions.close(&session) {
+        shared.end_session(&session, &shared.caller());
+        shared.note_end(&session, "DELETE", SessionEnd::Deleted, "its client ended it");
+    }
     reply::no_content()
 }

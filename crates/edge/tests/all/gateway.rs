@@ -263,9 +263,11 @@ impl Response {
 }
 
 fn events_of(text: &str) -> Vec<Value> {
+    // The first event of a stream that can be taken up again has an id and no data.
     let data = text
         .split("\n\n")
-        .filter_map(|event| event.strip_prefix("data: ").or(event.strip_prefix("data:")));
+        .filter_map(|event| event.lines().find_map(|line| line.strip_prefix("data:")))
+        .filter(|data| !data.is_empty());
     data.map(|data| serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}")))
         .collect()
 }
@@ -307,6 +309,14 @@ impl Events {
             assert!(self.more().await, "the connection ended before the head");
         }
         Response::parse(&self.seen)
+    }
+
+    /// Waits for so many comments.
+    pub(crate) async fn beats(&mut self, count: usize) {
+        let beats = |seen: &[u8]| seen.windows(3).filter(|window| *window == b":\n\n").count();
+        while beats(&self.seen) < count {
+            assert!(self.more().await, "the stream ended");
+        }
     }
 
     /// The next message of that method; servers are listed while streams are open, so that others may come first.

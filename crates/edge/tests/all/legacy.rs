@@ -3,7 +3,7 @@
 use countersign_edge::Settings;
 use serde_json::json;
 
-use super::gateway::{Gateway, call, direct, initialize};
+use super::gateway::{Gateway, call, direct, exchange, initialize};
 use super::upstream::{ODD, Upstream};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":"list","method":"tools/list"}"#;
@@ -406,4 +406,39 @@ async fn large_capabilities_are_not_kept() {
         gateway.post(&[], &initialize("2025-11-25", &capabilities)).await.code(),
         -32602
     );
+}
+
+#[tokio::test]
+async fn b001_an_idle_session_ends_visibly_and_a_used_one_does_not() {
+    let gateway = Gateway::start(
+        Settings {
+            session_idle_timeout: std::time::Duration::from_millis(1),
+            ..Settings::default()
+        },
+        &[],
+    )
+    .await;
+    let session = gateway.session().await;
+    // Every look is a use, and between two uses there is always a millisecond.
+    while gateway.post(&[session], LIST).await.status != 404 {
+        tokio::task::yield_now().await;
+    }
+    let host = format!("Host: {}", gateway.metrics);
+    let ended = r#"countersign_sessions_ended_total{reason="idle"} 1"#;
+    while !exchange(gateway.metrics, "GET /metrics", &[&host], b"")
+        .await
+        .body
+        .contains(ended)
+    {}
+    let trail = gateway.ledger.recent(10).await.expect("reads");
+    let trail = format!("{trail:?}");
+    assert!(
+        trail.contains("session_ended") && trail.contains("session_idle_timeout"),
+        "{trail}"
+    );
+
+    // A longer time holds for sessions that are open already.
+    gateway.edge.apply(Settings::default());
+    let session = gateway.session().await;
+    assert_eq!(gateway.post(&[session], LIST).await.status, 200);
 }

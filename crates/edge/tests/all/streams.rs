@@ -1,5 +1,6 @@
 //! Calls that say something before they answer, standing streams, cancellation.
 
+use countersign_edge::Settings;
 use serde_json::json;
 
 use super::gateway::{Gateway, call, direct, modern};
@@ -173,7 +174,39 @@ async fn b001_losing_the_stream_never_ends_the_session() {
 }
 
 #[tokio::test]
-async fn b077_b078_last_event_id_replays_nothing() {
+async fn b016_every_open_stream_says_something_within_the_heartbeat() {
+    assert!(Settings::default().heartbeat <= std::time::Duration::from_secs(15));
+    let upstream = Upstream::start().await;
+    let settings = Settings {
+        heartbeat: std::time::Duration::from_millis(1),
+        ..direct()
+    };
+    let gateway = Gateway::start(settings, &[upstream.entry("s")]).await;
+    let session = gateway.session().await;
+    let host = gateway.host();
+    let standing = gateway.usual(&[session]);
+    // A call that says nothing opens its stream, so that no proxy takes the silence for the end.
+    let silent = call("1", "x_s_wait", "{}");
+    let listen = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let modern = gateway.usual(&[VERSION, "Mcp-Method: subscriptions/listen"]);
+    let events = [host.as_str(), session, "Accept: text/event-stream"];
+    for (target, lines, body) in [
+        ("GET /mcp", &events[..], ""),
+        ("POST /mcp", &standing, &silent),
+        ("POST /mcp", &modern, listen),
+    ] {
+        let mut stream = gateway.stream(target, lines, body).await;
+        let head = stream.head().await;
+        assert_eq!(
+            (head.status, head.header("content-type")),
+            (200, Some("text/event-stream"))
+        );
+        stream.beats(3).await;
+    }
+}
+
+#[tokio::test]
+async fn b077_b078_an_event_id_of_nobody_gets_a_fresh_stream() {
     let gateway = Gateway::start(direct(), &[]).await;
     let session = gateway.session().await;
     let host = gateway.host();
