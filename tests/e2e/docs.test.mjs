@@ -50,7 +50,7 @@ function blocks(page) {
   return found;
 }
 
-const ALL = ['README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', ...pages(join(ROOT, 'docs'))].flatMap(blocks);
+const ALL = ['README.md', 'CONTRIBUTING.md', ...pages(join(ROOT, 'docs'))].flatMap(blocks);
 const place = ({ page, line, language }) => `${page}:${line} (${language})`;
 const of = (...languages) => ALL.filter((block) => languages.includes(block.language));
 
@@ -189,14 +189,21 @@ describe('the examples, with quickstart', () => {
 
 describe('troubleshooting', () => {
   /** What no test can bring about on every machine, and where its text is. */
-  const WRITTEN = ['crates/edge/src/sessions.rs', 'crates/edge/src/dispatch/render.rs'];
+  const WRITTEN = [
+    'crates/countersign/src/tools/client.rs',
+    'crates/edge/src/dispatch/render.rs',
+    'crates/edge/src/dispatch/rounds.rs',
+    'crates/edge/src/parking.rs',
+    'crates/edge/src/sessions.rs',
+    'crates/edge/src/stdio.rs',
+  ];
   const said = [];
   for (const name of Object.keys(makers)) {
     test(`the gateway says it when ${name}`, async () => said.push(...(await makers[name]()).map((text) => text.trim())));
   }
 
   test('every text of the page is one that the gateway says', () => {
-    const sources = WRITTEN.map((path) => readFileSync(join(ROOT, path), 'utf8').replaceAll(/\{\w+\}/g, '…'));
+    const sources = WRITTEN.map((path) => readFileSync(join(ROOT, path), 'utf8').replaceAll(/\{\w*\}/g, '…'));
     const texts = ALL.filter((block) => block.page === TROUBLE && block.language === 'text').flatMap((block) => block.text.split('\n'));
     assert.ok(texts.length > 50, `${texts.length}`);
     const quoted = (text) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
