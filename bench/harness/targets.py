@@ -93,7 +93,7 @@ def gateway(name, program, folder, port, servers, surface="direct", everything=F
     return Target(name, f"http://127.0.0.1:{port}/mcp", [program, "serve", "--config", folder], prefix="x_up_")
 
 
-# A hundred rules before the one that makes `echo` a reading call; everything else writes.
+# A hundred rules before those that fit. `echo` declares that it only reads, and is trusted; the synthetic tools are not.
 EVERYTHING = {
     "labels": {f"label{number}": f"value {number}" for number in range(20)},
     "description": "The server of the benchmark, with everything on that this version has",

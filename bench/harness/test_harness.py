@@ -81,15 +81,15 @@ class Configurations(unittest.TestCase):
             for name, entry in json.load(file).items():
                 self.assertLessEqual({"what", "install", "program", "command", "url"}, set(entry), name)
 
-    def test_everything_on_keeps_a_ledger_and_makes_echo_a_reading_call(self):
+    def test_everything_on_keeps_a_ledger_and_trusts_what_tools_declare(self):
         with tempfile.TemporaryDirectory() as folder:
             targets.gateway("ours", "countersign", folder, 1, {"up": targets.http_server(2)}, everything=True)
             with open(os.path.join(folder, "countersign.yaml")) as file:
                 self.assertEqual(json.load(file)["store"]["type"], "sqlite")
             with open(os.path.join(folder, "mcp.json")) as file:
-                rules = json.load(file)["mcpServers"]["up"]["access"]
-        self.assertEqual([rule["class"] for rule in rules if "echo" in rule["tools"]], ["read"])
-        self.assertEqual(rules[-1], {"class": "write", "tools": ["*"]})
+                server = json.load(file)["mcpServers"]["up"]
+        self.assertTrue(server["trustAnnotations"])
+        self.assertEqual(server["access"][-1], {"class": "write", "tools": ["*"]})
 
 
 if __name__ == "__main__":

@@ -20,6 +20,14 @@ pub enum Kind {
     Ask,
 }
 
+/// What a tool that only reads declares.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Annotations {
+    /// The hint of that name.
+    #[serde(rename = "readOnlyHint")]
+    pub read_only: bool,
+}
+
 /// A tool as `tools/list` shows it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tool {
@@ -32,6 +40,9 @@ pub struct Tool {
     /// About 600 bytes of JSON Schema.
     #[serde(rename = "inputSchema")]
     pub input_schema: Box<RawValue>,
+    /// What it declares about itself: that it only reads, or nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
     /// What a call of it does.
     #[serde(skip)]
     pub kind: Kind,
@@ -91,6 +102,7 @@ fn builtin(name: &str, title: &str, description: &str, schema: &str, kind: Kind)
         title: title.into(),
         description: description.into(),
         input_schema: raw(schema.into()),
+        annotations: (kind != Kind::Ask).then_some(Annotations { read_only: true }),
         kind,
     }
 }
@@ -124,6 +136,7 @@ fn synthetic(i: usize) -> Tool {
         ),
         name,
         input_schema: raw(schema),
+        annotations: None,
         kind: Kind::Echo,
     }
 }
