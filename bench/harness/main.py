@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,9 @@ def main():
     lock = open(os.path.join(tempfile.gettempdir(), "countersign-bench.lock"), "w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     folder = tempfile.mkdtemp(prefix="countersign-bench-")
+    # However a run is ended, it reports what it has and leaves nothing running.
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, interrupt)
     notes = []
     bench = Bench(options, folder, notes)
     facts = machine(options, bench)
@@ -139,6 +143,10 @@ def main():
         bench.stop_all()
         shutil.rmtree(folder, ignore_errors=True)
     return finish(options, bench, facts)
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
 
 
 def run_part(bench, part):

@@ -60,7 +60,7 @@ def disturbance(rounds):
 
 def calls_table(trials):
     trials = select(trials, part="calls")
-    header = ["one echo through", "protocol", "sessions", "CPU us", "p50 us", "added", "p99 us", "added", "calls/s",
+    header = ["one echo through", "protocol", "sessions", "CPU us", "of nginx", "p50 us", "added", "p99 us", "added", "calls/s",
               "of nginx", "others' CPU", "calm", "errors"]
     rows = []
     for sessions in sorted({trial["sessions"] for trial in trials}):
@@ -75,6 +75,7 @@ def calls_table(trials):
 def call_cells(trials, rounds):
     return [
         number(median_of(rounds, at("cpu_us")), 1),
+        percent(median_of(rounds, ratio(trials, "cpu_us", "nginx"))),
         number(median_of(rounds, at("p50_us"))),
         signed(median_of(rounds, against(trials, "p50_us", DIRECT))),
         number(median_of(rounds, at("p99_us"))),
@@ -124,7 +125,7 @@ def bars(trials, facts):
         value, calm = figure_and_calm
         bar = f"at most {number(most, digits)}" if least is None else f"at least {number(least, digits)}"
         found.append({"what": what, "value": value, "unit": unit, "bar": f"{bar} {unit}", "digits": digits,
-                      "verdict": verdict(value, most, least), "calm": calm})
+                      "verdict": verdict(value, most, least) if calm or what.startswith("CPU") else "disturbed", "calm": calm})
 
     def of_calls(value, row, sessions, protocol=LEGACY):
         return figure(calls, value, row=row, sessions=sessions, protocol=protocol)
@@ -172,7 +173,7 @@ def text(head, trials, facts, entries, notes):
     """The whole report."""
     parts = [head, calls_table(trials), lists_table(trials), facts_table(facts), bars_table(entries)]
     if not all(entry["calm"] for entry in entries):
-        parts.append("~ no round was calm: other load disturbed it; only CPU figures mean much then.\n")
+        parts.append("~ no round was calm: other load disturbed it. Clock times and rates have no verdict then, and CPU is too high.\n")
     if notes:
         parts.append("\n".join(["NOTES", "", *(f"* {note}" for note in notes), ""]))
     return "\n".join(part for part in parts if part)

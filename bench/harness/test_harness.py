@@ -52,6 +52,10 @@ class Bars(unittest.TestCase):
             "memory, idle": (12.5, "met"),
         })
 
+    def test_a_clock_figure_without_a_calm_round_has_no_verdict(self):
+        trials = [trial("ours", 0, others_cpu=0.9), trial("nginx", 0, rate=1250.0)]
+        self.assertEqual([entry["verdict"] for entry in report.bars(trials, {})], ["disturbed"])
+
     def test_a_report_says_what_was_disturbed_and_left_out(self):
         trials = [trial("direct", 0), trial("ours", 0, cpu_us=31.0, others_cpu=0.9)]
         text = report.text("HEAD\n", trials, {}, report.bars(trials, {}), ["nginx was not found"])
