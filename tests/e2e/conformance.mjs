@@ -1,6 +1,7 @@
 // The official conformance suite through the gateway: fixture <- gateway <- suite, in each direction of eras, with a
-// baseline of what may fail. Same-era baselines are empty. Usage: node conformance.mjs [--direct] [legacy-legacy …];
-// --direct leaves the gateway out and so tests the fixture itself.
+// baseline of what may fail; same-era baselines are empty. Then the suite's client scenarios: the suite's server <-
+// gateway <- driver.mjs. Usage: node conformance.mjs [--direct] [legacy-legacy … client …]; --direct leaves the gateway
+// out and so tests the fixture itself.
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,10 +18,35 @@ const args = process.argv.slice(2);
 const directly = args.includes('--direct');
 const chosen = args.filter((arg) => !arg.startsWith('--'));
 const sameEra = ['legacy-legacy', 'modern-modern'];
-const directions = chosen.length > 0 ? chosen : directly ? sameEra : [...sameEra, 'legacy-modern', 'modern-legacy'];
+const all = [...sameEra, 'legacy-modern', 'modern-legacy', 'client'];
+const directions = chosen.length > 0 ? chosen : directly ? sameEra : all;
+
+/** The client scenarios that the gateway as a client can show, and the revisions of each. */
+const CLIENT = {
+  initialize: [LEGACY],
+  tools_call: [LEGACY, MODERN],
+  'elicitation-sep1034-client-defaults': [LEGACY],
+  'sse-retry': [LEGACY],
+  'request-metadata': [MODERN],
+  'sep-2322-client-request-state': [MODERN],
+  'http-standard-headers': [MODERN],
+  'http-custom-headers': [MODERN],
+  'http-invalid-tool-headers': [MODERN],
+  'json-schema-ref-no-deref': [MODERN],
+  'json-schema-2020-12-preservation': [LEGACY, MODERN],
+};
+/** The client scenarios that are left out, and why. */
+const LEFT_OUT = [
+  [/^auth\//, 'the gateway signs in to no server yet'],
+  [/^sep-2640-client-/, 'skills are read by hosts; the gateway passes their resources as they are'],
+];
 
 let failed = 0;
 for (const direction of directions) {
+  if (direction === 'client') {
+    if (!(await client())) failed++;
+    continue;
+  }
   const [down, up] = direction.split('-');
   const began = Date.now();
   const upstream = await fixture(CONFORMANCE_UPSTREAM, up);
@@ -56,9 +82,36 @@ for (const direction of directions) {
 console.log(`conformance: ${directions.length - failed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
 
+/** Every client scenario that the suite has is run, or left out by name. */
+async function client() {
+  const listed = (await run(['list', '--client'])).output.matchAll(/^ {2}- (\S+)/gm);
+  const names = [...listed].map(([, name]) => name);
+  const unknown = names.filter((name) => !(name in CLIENT) && !LEFT_OUT.some(([pattern]) => pattern.test(name)));
+  let ok = names.length > 40 && unknown.length === 0;
+  if (!ok) console.log(`client: ${names.length} scenarios; nobody says what to do in ${unknown}`);
+  for (const [name, versions] of Object.entries(CLIENT)) {
+    for (const version of versions) {
+      const began = Date.now();
+      const driver = `${NODE} ${join(HERE, 'driver.mjs')}`;
+      const options = ['--command', driver, '--scenario', name, '--spec-version', version, '--timeout', '60000', '--verbose'];
+      const { code, output } = await run(['client', ...options]);
+      console.log(`client ${name} ${version}: ${((Date.now() - began) / 1000).toFixed(1)} s${code === 0 ? '' : ' FAILED'}`);
+      if (code !== 0) {
+        ok = false;
+        console.log(output.slice(-6000));
+      }
+    }
+  }
+  return ok;
+}
+
 function suite(url, version, baseline) {
   const options = ['server', '--url', url, '--suite', 'all', '--spec-version', version, '--timeout', '15000', '--verbose'];
-  const child = spawn(NODE, [SUITE, ...options, '--expected-failures', baseline], {
+  return run([...options, '--expected-failures', baseline]);
+}
+
+function run(args) {
+  const child = spawn(NODE, [SUITE, ...args], {
     cwd: folder('conformance'),
     env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],

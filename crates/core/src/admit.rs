@@ -18,7 +18,7 @@ use crate::time::Millis;
 mod ask;
 mod operation;
 
-pub use ask::{Ask, Origin, Reference};
+pub use ask::{Ask, Origin, Reference, TaskVerb};
 pub use operation::{Operation, Target, UpstreamReference};
 
 /// What is in force for every request.
@@ -279,7 +279,31 @@ fn resolve(catalogue: &Catalogue, ask: Ask) -> Result<Found, Refusal> {
             let owner = owner_of(catalogue, &uri, None)?;
             Ok(reading(owner, Operation::Unsubscribe { uri }))
         }
+        Ask::Task { server, task, verb } => resolve_task(catalogue, server, task, verb),
     }
+}
+
+fn resolve_task(catalogue: &Catalogue, server: ServerName, task: String, verb: TaskVerb) -> Result<Found, Refusal> {
+    if catalogue.server(server.as_str()).is_none() {
+        return Err(Refusal {
+            code: Code::TaskNotFound,
+            sentence: "Task not found: its server is not in the catalogue any more".to_owned(),
+            nearest: Vec::new(),
+        });
+    }
+    let operation = Operation::Task { task, verb };
+    Ok(match verb {
+        TaskVerb::Get | TaskVerb::Result | TaskVerb::Watch | TaskVerb::Unwatch => reading(server, operation),
+        // An answer lets the task go on, and a cancelled one stops in the middle.
+        TaskVerb::Update | TaskVerb::Cancel => Found {
+            target: Target::Server(server),
+            operation,
+            classified: Classified {
+                effect: Effect::Mutating,
+                source: Source::Undeclared,
+            },
+        },
+    })
 }
 
 fn reading(server: ServerName, operation: Operation) -> Found {

@@ -54,6 +54,8 @@ pub struct ToolDefinition {
     pub only_as_task: bool,
     /// Whether models may see it: `_meta.ui.visibility` of MCP Apps, when present, names `model`.
     pub for_models: bool,
+    /// The resource that shows its results (MCP Apps): `_meta.ui.resourceUri`, else the flat key of the same name.
+    pub ui_resource: Option<Arc<str>>,
     /// Names of the top-level properties of the input schema, in order.
     pub parameters: Vec<String>,
     /// SHA-256 over canonical JSON of name, title, description, schemas and annotations (spec 6.4).
@@ -131,6 +133,7 @@ impl ToolDefinition {
             only_as_task: fields.is_only_a_task(),
             parameters: fields.parameters(input_schema)?,
             for_models: fields.is_for_models(),
+            ui_resource: fields.ui_resource().map(Into::into),
             digest: fields.digest()?,
             raw: raw.into(),
             name: OriginalName::new(&name),

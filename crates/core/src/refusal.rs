@@ -14,6 +14,8 @@ pub enum Code {
     ResourceNotFound,
     /// Several servers publish that URI.
     ResourceAmbiguous,
+    /// No task of that id that this caller began.
+    TaskNotFound,
     /// The arguments are not a JSON object that has exactly one reading.
     BadArguments,
 }
@@ -25,6 +27,7 @@ impl Code {
         Self::PromptNotFound,
         Self::ResourceNotFound,
         Self::ResourceAmbiguous,
+        Self::TaskNotFound,
         Self::BadArguments,
     ];
 
@@ -36,6 +39,7 @@ impl Code {
             Self::PromptNotFound => "prompt_not_found",
             Self::ResourceNotFound => "resource_not_found",
             Self::ResourceAmbiguous => "resource_ambiguous",
+            Self::TaskNotFound => "task_not_found",
             Self::BadArguments => "bad_arguments",
         }
     }

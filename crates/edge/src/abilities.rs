@@ -11,7 +11,10 @@ pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 const RELAYED: &[&str] = &["sampling", "elicitation", "roots", "extensions"];
 
 /// Extensions whose messages the gateway relays.
-const RELAYED_EXTENSIONS: &[&str] = &[TASKS, "io.modelcontextprotocol/ui"];
+const RELAYED_EXTENSIONS: &[&str] = &[TASKS, APPS];
+
+/// The extension by which a client says that it shows apps.
+const APPS: &str = "io.modelcontextprotocol/ui";
 
 /// Reads a client's `capabilities`; what the gateway cannot relay is left out of them.
 pub(crate) fn of(capabilities: Option<&RawValue>) -> Abilities {
@@ -28,6 +31,7 @@ pub(crate) fn of(capabilities: Option<&RawValue>) -> Abilities {
         .map(|raw| Object::parse(raw.get()).unwrap_or_default());
     let follows = extensions.as_ref().is_some_and(|all| all.get(TASKS).is_some());
     Abilities {
+        apps: extensions.as_ref().is_some_and(|all| all.get(APPS).is_some()),
         raw: relayed(raw, &members, extensions.as_ref()),
         tasks: if follows { Tasks::Extension } else { Tasks::Undeclared },
         sampling: members.get("sampling").is_some(),
@@ -73,6 +77,12 @@ pub(crate) fn of_session(capabilities: Option<&RawValue>) -> Abilities {
         (false, true) => Some(r#"{"url":{}}"#),
         (false, false) => None,
     };
+    let apps = members
+        .get("extensions")
+        .and_then(|raw| Object::parse(raw.get()).ok()?.get(APPS))
+        .map(|apps| format!(r#","{APPS}":{}"#, apps.get()));
+    // A task that such a client cannot follow is run to its end in the gateway.
+    let extensions = format!(r#"{{"{TASKS}":{{}}{}}}"#, apps.unwrap_or_default());
     let told = [
         (
             "sampling",
@@ -83,8 +93,7 @@ pub(crate) fn of_session(capabilities: Option<&RawValue>) -> Abilities {
         ),
         ("elicitation", elicitation),
         ("roots", abilities.roots.then_some("{}")),
-        // A task that such a client cannot follow is run to its end in the gateway.
-        ("extensions", Some(r#"{"io.modelcontextprotocol/tasks":{}}"#)),
+        ("extensions", Some(&extensions)),
     ];
     abilities.tasks = Tasks::Parameter;
     let told: Vec<String> = told

@@ -1,12 +1,15 @@
 //! One request of either era, from any transport, to its answer.
 
 mod ask;
+mod follow;
 mod initialize;
 mod list;
 mod park;
 mod render;
 mod rounds;
 mod run;
+mod tasks;
+mod trace;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,6 +39,7 @@ use crate::surfaces::Surfaces;
 
 pub(crate) use initialize::initialize;
 pub(crate) use list::{Listed, page_of_tools};
+pub(crate) use rounds::Waiting;
 
 /// Who asks, under which settings.
 #[derive(Debug, Clone)]
@@ -128,14 +132,22 @@ pub(crate) async fn answer(asking: &Asking, request: &Request<'_>, headers: Opti
         Method::ListPrompts => list::of(asking, request, List::Prompts).await.map(Reply::Listed),
         Method::ListResources => list::of(asking, request, List::Resources).await.map(Reply::Listed),
         Method::ListTemplates => list::of(asking, request, List::Templates).await.map(Reply::Listed),
+        Method::ListTasks => tasks::list(asking, request).await.map(Reply::Now),
         Method::CallTool
         | Method::ReadResource
         | Method::Subscribe
         | Method::Unsubscribe
         | Method::GetPrompt
-        | Method::Complete => ask::read(asking, request, method, headers)
-            .and_then(|work| run::start(asking, request, method, work))
-            .map(|running| Reply::Running(Box::new(running))),
+        | Method::GetTask
+        | Method::AwaitTask
+        | Method::UpdateTask
+        | Method::CancelTask
+        | Method::Complete => ask::read(asking, request, method, headers).and_then(|work| {
+            match follow::declined(asking, request, method, &work) {
+                Some(answer) => Ok(Reply::Now(answer)),
+                None => run::start(asking, request, method, work).map(|running| Reply::Running(Box::new(running))),
+            }
+        }),
     };
     match reply {
         Ok(Reply::Running(running)) => Reply::Running(running),
@@ -191,11 +203,16 @@ fn set_level(asking: &Asking, request: &Request<'_>) -> Result<Reply, Fault> {
 
 fn discover(asking: &Asking) -> String {
     let instructions = Some(asking.surfaces.instructions());
-    authored::discover_result(&capabilities(Era::Modern), &asking.in_force.server_info, instructions)
+    authored::discover_result(
+        &capabilities(Version::V2026_07_28),
+        &asking.in_force.server_info,
+        instructions,
+    )
 }
 
 /// What the gateway offers. Lists may be empty: servers come and go, capabilities are said once.
-fn capabilities(era: Era) -> Capabilities<'static> {
+fn capabilities(version: Version) -> Capabilities<'static> {
+    let era = version.era();
     Capabilities {
         tools: Offer::ListChanged,
         prompts: Offer::ListChanged,
@@ -205,7 +222,11 @@ fn capabilities(era: Era) -> Capabilities<'static> {
             Era::Legacy => Offer::Plain,
             Era::Modern => Offer::Absent,
         },
-        extensions: None,
+        tasks: version == Version::V2025_11_25,
+        extensions: match era {
+            Era::Legacy => None,
+            Era::Modern => Some(r#"{"io.modelcontextprotocol/tasks":{}}"#),
+        },
     }
 }
 

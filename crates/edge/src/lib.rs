@@ -30,6 +30,7 @@ mod shared;
 mod speaker;
 mod stdio;
 mod surfaces;
+mod tasks;
 mod under_way;
 mod watches;
 

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use countersign_core::admit::{Ask, Origin};
+use countersign_core::admit::{Ask, Origin, TaskVerb};
 use countersign_core::principal::Caller;
 use countersign_engine::{Change, Outcome};
 use countersign_wire::meta::{SERVER_INFO, SUBSCRIPTION_ID};
 use countersign_wire::object::{self, Edit, Object};
 use countersign_wire::rpc::{self, Fault};
+use countersign_wire::version::Era;
 use serde::Deserialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -19,6 +20,7 @@ use crate::dispatch::{Asking, Request, invalid};
 use crate::session::SUBSCRIPTIONS;
 use crate::settings::InForce;
 use crate::shared::{Shared, quiet_passage};
+use crate::tasks::{self, Task};
 
 /// One subscription.
 #[derive(Debug)]
@@ -42,6 +44,22 @@ struct Filter {
     prompts_list_changed: bool,
     resources_list_changed: bool,
     resource_subscriptions: Vec<String>,
+    task_ids: Vec<String>,
+}
+
+/// What is watched besides lists.
+#[derive(Debug)]
+struct Watched {
+    uris: Vec<String>,
+    tasks: Vec<Arc<Task>>,
+}
+
+fn asked(task: &Task, verb: TaskVerb) -> Ask {
+    Ask::Task {
+        server: task.server.clone(),
+        task: task.theirs.clone(),
+        verb,
+    }
 }
 
 impl Listen {
@@ -56,6 +74,14 @@ impl Listen {
         if filter.resource_subscriptions.len() > SUBSCRIPTIONS {
             return Err(invalid(format!(
                 "`params.notifications.resourceSubscriptions` may name at most {SUBSCRIPTIONS} resources"
+            )));
+        }
+        if !filter.task_ids.is_empty() {
+            tasks::require(asking)?;
+        }
+        if filter.task_ids.len() > SUBSCRIPTIONS {
+            return Err(invalid(format!(
+                "`params.notifications.taskIds` may name at most {SUBSCRIPTIONS} tasks"
             )));
         }
         let cancel = CancellationToken::new();
@@ -74,9 +100,17 @@ impl Listen {
 
     /// Tells until the caller goes, takes the request back, or the gateway stops.
     pub(crate) async fn run(mut self, out: mpsc::Sender<String>, stop: CancellationToken) {
-        let watched = self.watch().await;
+        let watched = Watched {
+            uris: self.watch().await,
+            tasks: self.watch_tasks().await,
+        };
         self.tell(&out, &watched, &stop).await;
-        for uri in watched {
+        for task in watched.tasks {
+            if self.shared.watches.release(self.caller.principal.key(), &task.id) {
+                self.shared.ask_later(&self.caller, asked(&task, TaskVerb::Unwatch));
+            }
+        }
+        for uri in watched.uris {
             if self.shared.watches.release(self.caller.principal.key(), &uri) {
                 self.shared.unwatch_later(&self.caller, uri);
             }
@@ -84,7 +118,7 @@ impl Listen {
         drop(self.ticket.take());
     }
 
-    async fn tell(&mut self, out: &mpsc::Sender<String>, watched: &[String], stop: &CancellationToken) {
+    async fn tell(&mut self, out: &mpsc::Sender<String>, watched: &Watched, stop: &CancellationToken) {
         if out.send(self.acknowledgement(watched)).await.is_err() {
             return;
         }
@@ -93,7 +127,7 @@ impl Listen {
                 change = self.changes.recv() => match change {
                     Ok(change) => self.messages(&change, watched),
                     // What was missed is not known, so that every list may have changed.
-                    Err(RecvError::Lagged(_)) => self.all_lists(),
+                    Err(RecvError::Lagged(_)) => self.all_lists(watched),
                     Err(RecvError::Closed) => break,
                 },
                 () = stop.cancelled() => break,
@@ -140,7 +174,30 @@ impl Listen {
         watched
     }
 
-    fn acknowledgement(&self, watched: &[String]) -> String {
+    /// Asks the servers to tell of the tasks; those that are not the caller's are left out.
+    async fn watch_tasks(&self) -> Vec<Arc<Task>> {
+        let mut watched: Vec<Arc<Task>> = Vec::new();
+        for id in &self.filter.task_ids {
+            let Some(task) = self.shared.tasks.find(id, &self.caller, Era::Modern) else {
+                continue;
+            };
+            if watched.iter().any(|known| known.id == task.id) {
+                continue;
+            }
+            self.shared.watches.hold(self.caller.principal.key(), &task.id);
+            let ask = asked(&task, TaskVerb::Watch);
+            let engine = &self.shared.engine;
+            let outcome = engine.call(&self.caller, ask, Origin::Direct, quiet_passage()).await;
+            if matches!(outcome, Outcome::Result { .. }) {
+                watched.push(task);
+            } else {
+                self.shared.watches.release(self.caller.principal.key(), &task.id);
+            }
+        }
+        watched
+    }
+
+    fn acknowledgement(&self, watched: &Watched) -> String {
         let mut accepted = Vec::new();
         for (name, is_wanted) in [
             ("toolsListChanged", self.filter.tools_list_changed),
@@ -151,9 +208,13 @@ impl Listen {
                 accepted.push(format!(r#""{name}":true"#));
             }
         }
-        if !watched.is_empty() {
-            let uris: Vec<String> = watched.iter().map(|uri| object::quote(uri)).collect();
+        if !watched.uris.is_empty() {
+            let uris: Vec<String> = watched.uris.iter().map(|uri| object::quote(uri)).collect();
             accepted.push(format!(r#""resourceSubscriptions":[{}]"#, uris.join(",")));
+        }
+        if !watched.tasks.is_empty() {
+            let ids: Vec<String> = watched.tasks.iter().map(|task| object::quote(&task.id)).collect();
+            accepted.push(format!(r#""taskIds":[{}]"#, ids.join(",")));
         }
         let params = format!(
             r#"{{"notifications":{{{}}},"_meta":{}}}"#,
@@ -163,7 +224,7 @@ impl Listen {
         rpc::notification("notifications/subscriptions/acknowledged", Some(&params))
     }
 
-    fn messages(&self, change: &Change, watched: &[String]) -> Vec<String> {
+    fn messages(&self, change: &Change, watched: &Watched) -> Vec<String> {
         match change {
             Change::Tools => self.list("tools", self.filter.tools_list_changed && self.sees_direct),
             Change::Prompts => self.list("prompts", self.filter.prompts_list_changed),
@@ -172,20 +233,34 @@ impl Listen {
                 let own = principal
                     .as_ref()
                     .is_none_or(|principal| principal == self.caller.principal.key());
-                if own && watched.contains(uri) {
-                    vec![self.updated(params.get())]
+                if own && watched.uris.contains(uri) {
+                    vec![self.tagged("notifications/resources/updated", params.get())]
                 } else {
                     Vec::new()
                 }
+            }
+            Change::Task {
+                server,
+                principal,
+                params,
+            } => {
+                let own = |task: &&Arc<Task>| {
+                    let theirs = tasks::id_in(params.get());
+                    let is_heard = principal.as_ref().is_none_or(|principal| *principal == task.principal);
+                    is_heard && task.server == *server && theirs.is_some_and(|theirs| theirs == task.theirs)
+                };
+                let told = |task: &Arc<Task>| tasks::told(&task.id, server.as_str(), params.get());
+                let told = watched.tasks.iter().filter(own).map(told);
+                told.map(|said| self.tagged("notifications/tasks", &said)).collect()
             }
             Change::Log { .. } => Vec::new(),
         }
     }
 
-    fn all_lists(&self) -> Vec<String> {
+    fn all_lists(&self, watched: &Watched) -> Vec<String> {
         [Change::Tools, Change::Prompts, Change::Resources]
             .iter()
-            .flat_map(|change| self.messages(change, &[]))
+            .flat_map(|change| self.messages(change, watched))
             .collect()
     }
 
@@ -200,13 +275,13 @@ impl Listen {
         )]
     }
 
-    fn updated(&self, params: &str) -> String {
+    fn tagged(&self, method: &str, params: &str) -> String {
         let own = Object::parse(params).ok().and_then(|params| params.get("_meta"));
         let tagged = own.and_then(|own| object::edit(own.get(), &[Edit::Set(SUBSCRIPTION_ID, &self.id)]).ok());
         let meta = tagged.unwrap_or_else(|| self.tag());
         let params =
             object::edit(params, &[Edit::Set("_meta", &meta)]).unwrap_or_else(|_| format!(r#"{{"_meta":{meta}}}"#));
-        rpc::notification("notifications/resources/updated", Some(&params))
+        rpc::notification(method, Some(&params))
     }
 
     fn tag(&self) -> String {

@@ -20,6 +20,11 @@ pub(crate) enum Method {
     ListPrompts,
     GetPrompt,
     Complete,
+    GetTask,
+    AwaitTask,
+    UpdateTask,
+    CancelTask,
+    ListTasks,
 }
 
 impl Method {
@@ -38,6 +43,11 @@ impl Method {
         Self::SetLevel,
         Self::Discover,
         Self::Listen,
+        Self::GetTask,
+        Self::AwaitTask,
+        Self::UpdateTask,
+        Self::CancelTask,
+        Self::ListTasks,
     ];
 
     /// The request of that name, where its era has it.
@@ -51,7 +61,8 @@ impl Method {
     fn exists_in(self, era: Era) -> bool {
         match self {
             Self::Ping | Self::SetLevel | Self::Subscribe | Self::Unsubscribe => era == Era::Legacy,
-            Self::Discover | Self::Listen => era == Era::Modern,
+            Self::AwaitTask | Self::ListTasks => era == Era::Legacy,
+            Self::Discover | Self::Listen | Self::UpdateTask => era == Era::Modern,
             Self::ListTools
             | Self::CallTool
             | Self::ListResources
@@ -59,7 +70,9 @@ impl Method {
             | Self::ReadResource
             | Self::ListPrompts
             | Self::GetPrompt
-            | Self::Complete => true,
+            | Self::Complete
+            | Self::GetTask
+            | Self::CancelTask => true,
         }
     }
 
@@ -85,6 +98,11 @@ impl Method {
             Self::ListPrompts => "prompts/list",
             Self::GetPrompt => "prompts/get",
             Self::Complete => "completion/complete",
+            Self::GetTask => "tasks/get",
+            Self::AwaitTask => "tasks/result",
+            Self::UpdateTask => "tasks/update",
+            Self::CancelTask => "tasks/cancel",
+            Self::ListTasks => "tasks/list",
         }
     }
 
@@ -95,6 +113,7 @@ impl Method {
             Self::ListPrompts,
             Self::ListResources,
             Self::ListTemplates,
+            Self::ListTasks,
         ]
         .iter()
         .any(|list| list.word() == name)
@@ -121,7 +140,12 @@ impl Method {
             | Self::Subscribe
             | Self::Unsubscribe
             | Self::GetPrompt
-            | Self::Complete => Kind::Plain,
+            | Self::Complete
+            | Self::GetTask
+            | Self::AwaitTask
+            | Self::UpdateTask
+            | Self::CancelTask
+            | Self::ListTasks => Kind::Plain,
         }
     }
 
@@ -131,6 +155,7 @@ impl Method {
             Self::CallTool | Self::GetPrompt => &["name", "arguments", "_meta"],
             Self::ReadResource | Self::Subscribe | Self::Unsubscribe => &["uri", "_meta"],
             Self::Complete => &["ref", "argument", "context", "_meta"],
+            Self::GetTask | Self::AwaitTask | Self::UpdateTask | Self::CancelTask => &["taskId", "_meta"],
             Self::Ping
             | Self::SetLevel
             | Self::Discover
@@ -138,7 +163,8 @@ impl Method {
             | Self::ListTools
             | Self::ListResources
             | Self::ListTemplates
-            | Self::ListPrompts => &["_meta"],
+            | Self::ListPrompts
+            | Self::ListTasks => &["_meta"],
         }
     }
 }
@@ -157,6 +183,8 @@ mod tests {
             "logging/setLevel",
             "resources/subscribe",
             "resources/unsubscribe",
+            "tasks/result",
+            "tasks/list",
             "nonsense",
         ] {
             assert_eq!(Method::find(name, Era::Modern), None, "{name}");

@@ -6,6 +6,7 @@ use countersign_core::principal::PrincipalKey;
 use countersign_engine::Change;
 use countersign_wire::object::{self, Edit};
 use countersign_wire::rpc;
+use countersign_wire::version::Era;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::speaker::Speaker;
+use crate::tasks;
 
 /// Tells sessions of changes until the gateway stops; `sessions` gives those that are open now.
 pub(crate) async fn pump(
@@ -34,7 +36,7 @@ pub(crate) async fn pump(
         let surfaces = shared.in_force().surfaces;
         for session in sessions().iter().filter(|session| session.has_stream()) {
             for change in &changes {
-                if let Some(message) = message(session, change, surfaces.direct) {
+                if let Some(message) = message(&shared, session, change, surfaces.direct) {
                     session.tell(message);
                 }
             }
@@ -43,7 +45,7 @@ pub(crate) async fn pump(
 }
 
 /// What a session is told of a change. Changes of a list that it does not see are none of its business.
-fn message(session: &Arc<Session>, change: &Change, is_direct: bool) -> Option<String> {
+fn message(shared: &Shared, session: &Arc<Session>, change: &Change, is_direct: bool) -> Option<String> {
     let list = |name: &str| Some(rpc::notification(&format!("notifications/{name}/list_changed"), None));
     match change {
         Change::Tools => list("tools").filter(|_| is_direct || session.lists_direct()),
@@ -52,6 +54,19 @@ fn message(session: &Arc<Session>, change: &Change, is_direct: bool) -> Option<S
         Change::ResourceUpdated { principal, uri, params } => {
             let told = is_for(session, principal.as_ref()) && session.watches(uri);
             told.then(|| rpc::notification("notifications/resources/updated", Some(params.get())))
+        }
+        Change::Task {
+            server,
+            principal,
+            params,
+        } => {
+            let theirs = tasks::id_in(params.get())?;
+            let known = shared.tasks.called(server.as_str(), &theirs, principal.as_ref());
+            let task = known
+                .iter()
+                .find(|task| task.era == Era::Legacy && task.session.as_deref() == Some(&session.id))?;
+            let params = tasks::told(&task.id, server.as_str(), params.get());
+            Some(rpc::notification("notifications/tasks/status", Some(&params)))
         }
         Change::Log {
             server,

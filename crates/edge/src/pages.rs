@@ -20,6 +20,8 @@ pub(crate) struct Key {
     pub(crate) meta: bool,
     /// Whether the catalogue's own elements stand on it.
     pub(crate) direct: bool,
+    /// Whether the tools that only apps may call stand on it.
+    pub(crate) apps: bool,
     pub(crate) era: Era,
 }
 
@@ -97,6 +99,7 @@ mod tests {
             page,
             meta: false,
             direct: true,
+            apps: false,
             era,
         }
     }

@@ -214,7 +214,8 @@ impl Running {
                 };
                 let id = self.shared.next_request_id();
                 session.await_reply(id.clone(), reply);
-                let text = rpc::request(&id, &method, params);
+                let params = params.map(|params| self.shared.tasks.related(params, &session.principal));
+                let text = rpc::request(&id, &method, params.as_deref());
                 self.asked.push(id);
                 Some(text)
             }
@@ -249,7 +250,11 @@ fn question(
         return Err(ToCaller::Request { method, params, reply });
     }
     let id = shared.next_request_id().trim_matches('"').to_owned();
-    let params = text.map(|params| questions::params_for(speaker.era(), &method, params, &id));
+    let principal = shared.caller();
+    let params = text.map(|params| {
+        let params = shared.tasks.related(params, principal.principal.key());
+        questions::params_for(speaker.era(), &method, &params, &id)
+    });
     Ok((Question { id, method, params }, reply))
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use countersign_core::exact::Digest;
 use countersign_core::principal::{Caller, Endpoint, PrincipalKey};
 use countersign_engine::{Abilities, Reply};
 use countersign_wire::version::Version;
@@ -11,11 +12,15 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::calls::Calls;
+use crate::dispatch::Waiting;
 use crate::levels::Level;
 use crate::replay::{Cursor, Stream};
 
 /// How many resources one session may watch.
 pub(crate) const SUBSCRIPTIONS: usize = 1000;
+
+/// How many calls of one session may wait for a person at a URL.
+const WAITING: usize = 16;
 
 /// How many streams of calls one session may take up again.
 const STREAMS: usize = 32;
@@ -35,6 +40,8 @@ pub(crate) struct Session {
     /// What is under way.
     pub(crate) calls: Arc<Calls>,
     lists_direct: AtomicBool,
+    /// Whether a call has ever waited for its person at a URL.
+    waits: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -43,6 +50,7 @@ struct State {
     level: Option<Level>,
     subscriptions: BTreeSet<String>,
     asked: HashMap<String, oneshot::Sender<Reply>>,
+    waiting: Vec<Waiting>,
     stream: Option<mpsc::Sender<String>>,
     /// The event streams of calls that its client may take up again, oldest first.
     streams: Vec<Arc<Stream>>,
@@ -58,6 +66,7 @@ impl Session {
             abilities,
             calls: Arc::default(),
             lists_direct: AtomicBool::new(false),
+            waits: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
@@ -134,6 +143,26 @@ impl Session {
     /// No longer awaits an answer.
     pub(crate) fn forget(&self, id: &str) {
         self.state().asked.remove(id);
+    }
+
+    /// Keeps what a call has to carry when the client, sent to a URL, calls again; the oldest gives way.
+    pub(crate) fn keep_waiting(&self, waiting: Waiting) {
+        let mut state = self.state();
+        if state.waiting.len() >= WAITING {
+            state.waiting.remove(0);
+        }
+        state.waiting.push(waiting);
+        self.waits.store(true, Ordering::Release);
+    }
+
+    /// Takes out what a call has to carry.
+    pub(crate) fn take_waiting(&self, request: Digest) -> Option<Waiting> {
+        if !self.waits.load(Ordering::Acquire) {
+            return None;
+        }
+        let mut state = self.state();
+        let place = state.waiting.iter().position(|waiting| waiting.is_of(request))?;
+        Some(state.waiting.remove(place))
     }
 
     /// Opens the client's standing stream; an older one ends.

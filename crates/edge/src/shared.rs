@@ -19,6 +19,7 @@ use crate::replay::Kept;
 use crate::session::Session;
 use crate::sessions::Sessions;
 use crate::settings::{InForce, Settings};
+use crate::tasks::Tasks;
 use crate::watches::Watches;
 
 /// What all requests of one edge share.
@@ -29,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     /// The calls of modern callers that wait for an answer to a server's question.
     pub(crate) parking: Arc<Parking>,
+    /// The tasks that callers follow themselves.
+    pub(crate) tasks: Tasks,
     /// The ended streams that clients may still take up.
     pub(crate) kept: Kept,
     /// Pages of lists, rendered once.
@@ -46,6 +49,7 @@ impl Shared {
             sessions: Sessions::default(),
             watches: Watches::default(),
             parking: Arc::default(),
+            tasks: Tasks::default(),
             kept: Kept::default(),
             pages: Pages::default(),
             in_force: ArcSwap::from_pointee(InForce::new(settings)),
@@ -107,14 +111,16 @@ impl Shared {
 
     /// Tells the upstream, in a task of its own, that nobody watches a resource any more.
     pub(crate) fn unwatch_later(self: &Arc<Self>, caller: &Caller, uri: String) {
+        self.ask_later(caller, Ask::Unsubscribe { uri });
+    }
+
+    /// Asks something in a task of its own; nobody waits for the answer.
+    pub(crate) fn ask_later(self: &Arc<Self>, caller: &Caller, ask: Ask) {
         let (shared, caller) = (Arc::clone(self), caller.clone());
         // The task ends by itself: every call has a timeout.
         drop(tokio::spawn(async move {
             let passage = quiet_passage();
-            shared
-                .engine
-                .call(&caller, Ask::Unsubscribe { uri }, Origin::Direct, passage)
-                .await;
+            shared.engine.call(&caller, ask, Origin::Direct, passage).await;
         }));
     }
 }

@@ -148,5 +148,6 @@ fn asked_for(ask: &Ask) -> (&'static str, String) {
         } => ("completion/complete", name.clone()),
         Ask::Subscribe { uri } => ("resources/subscribe", uri.clone()),
         Ask::Unsubscribe { uri } => ("resources/unsubscribe", uri.clone()),
+        Ask::Task { task, verb, .. } => (verb.method(), task.clone()),
     }
 }

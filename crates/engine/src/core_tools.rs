@@ -43,7 +43,8 @@ pub(crate) async fn run(engine: &Engine, recorded: Recorded) -> (Answer, Receipt
         | Operation::GetPrompt { .. }
         | Operation::Complete { .. }
         | Operation::Subscribe { .. }
-        | Operation::Unsubscribe { .. } => Err(Trouble {
+        | Operation::Unsubscribe { .. }
+        | Operation::Task { .. } => Err(Trouble {
             code: "internal",
             message: "this call is not one of the gateway's own".to_owned(),
         }),

@@ -92,7 +92,8 @@ impl CallMetrics {
             | Operation::GetPrompt { .. }
             | Operation::Complete { .. }
             | Operation::Subscribe { .. }
-            | Operation::Unsubscribe { .. } => call.operation().method(),
+            | Operation::Unsubscribe { .. }
+            | Operation::Task { .. } => call.operation().method(),
         };
         let effect = call.classified().effect.word();
         let labels = Decided {

@@ -74,6 +74,15 @@ pub enum Change {
         /// The notification's parameters.
         params: Arc<RawValue>,
     },
+    /// A task of a server changed.
+    Task {
+        /// The server.
+        server: ServerName,
+        /// Whose connection; `None` for a shared one.
+        principal: Option<PrincipalKey>,
+        /// The notification's parameters, as the server sent them.
+        params: Arc<RawValue>,
+    },
     /// A server's log message that belongs to no call.
     Log {
         /// The server.

@@ -212,6 +212,15 @@ async fn follow(shared: Arc<Shared>, mut events: mpsc::Receiver<Event>) {
                     shared.announce(Change::ResourceUpdated { principal, uri, params });
                 }
             }
+            Event::Task {
+                server,
+                principal,
+                params,
+            } => shared.announce(Change::Task {
+                server,
+                principal,
+                params,
+            }),
             Event::Log {
                 server,
                 principal,

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_core::admit::{ExactCall, Operation, Target};
+use countersign_core::admit::{ExactCall, Operation, Target, TaskVerb};
 use countersign_core::effect::Effect;
 use countersign_store::{Receipt, Recorded};
+use countersign_wire::object::text_of;
 use countersign_wire::param_headers;
 use countersign_wire::version::Version;
 use serde_json::value::RawValue;
@@ -96,7 +97,13 @@ async fn attempt(
     let id = connection.next_id();
     let as_task = task::is_needed(operation, passage, version);
     let params = params::of_call(operation, passage, id, (version, as_task));
-    let headers = mirrored(operation, version);
+    let mut headers = mirrored(operation, version);
+    // Whoever stands between here and the server traces by headers (W3C Trace Context).
+    let traced = passage
+        .meta
+        .iter()
+        .filter(|(name, _)| matches!(name.as_str(), "traceparent" | "tracestate"));
+    headers.extend(traced.filter_map(|(name, value)| Some((name.clone(), text_of(value)?.into_owned()))));
     let out = Outgoing {
         id,
         method: operation.method(),
@@ -195,10 +202,19 @@ async fn subscribed(connection: &Arc<Connection>, operation: &Operation) -> Opti
     match operation {
         Operation::Subscribe { uri } => connection.watch.subscribe(uri).await,
         Operation::Unsubscribe { uri } => connection.watch.unsubscribe(uri).await,
+        Operation::Task {
+            task,
+            verb: TaskVerb::Watch,
+        } => connection.watch.watch_task(task).await,
+        Operation::Task {
+            task,
+            verb: TaskVerb::Unwatch,
+        } => connection.watch.unwatch_task(task).await,
         Operation::CallTool { .. }
         | Operation::RunCore { .. }
         | Operation::ReadResource { .. }
         | Operation::GetPrompt { .. }
+        | Operation::Task { .. }
         | Operation::Complete { .. } => return None,
     }
     RawValue::from_string("{}".to_owned()).ok().map(Answer::Result)

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use countersign_core::names::ServerName;
 use countersign_core::principal::PrincipalKey;
+use countersign_wire::meta::LOG_LEVELS;
 use countersign_wire::object::quote;
 use countersign_wire::rpc;
 use countersign_wire::version::{Era, Version};
@@ -242,7 +243,8 @@ impl Connection {
         self.tell_soon(rpc::notification("notifications/cancelled", Some(&params)));
     }
 
-    /// Brings a legacy server's log level to the wanted one.
+    /// Brings a legacy server's log level to the wanted one, unless it says as much already: the connection has one
+    /// level for all its callers, each of whom hears what its own level lets through.
     pub(crate) async fn set_level(self: &Arc<Self>, wanted: &str, limit: Duration) {
         let logs = self.facts().is_some_and(|facts| facts.capabilities.logging);
         if !logs || self.is_modern() {
@@ -250,7 +252,8 @@ impl Connection {
         }
         {
             let mut level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
-            if level.as_deref() == Some(wanted) {
+            let place = |wanted: &str| LOG_LEVELS.iter().position(|level| *level == wanted);
+            if level.as_deref().is_some_and(|level| place(level) <= place(wanted)) {
                 return;
             }
             *level = Some(wanted.to_owned());

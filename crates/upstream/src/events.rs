@@ -68,6 +68,16 @@ impl Events {
         });
     }
 
+    /// A task changed; dropped when the engine does not keep up.
+    pub(crate) fn task(&self, principal: Option<&PrincipalKey>, params: &RawValue) {
+        let server = self.server.clone();
+        self.offer(Event::Task {
+            server,
+            principal: principal.cloned(),
+            params: shared(params),
+        });
+    }
+
     /// A log message that belongs to no call; dropped when the engine does not keep up.
     pub(crate) fn log(&self, principal: Option<&PrincipalKey>, params: &RawValue) {
         let server = self.server.clone();

@@ -192,11 +192,11 @@ pub(crate) async fn post(link: &Link, out: &Outgoing<'_>) -> Result<Response<Inc
         if let Some(name) = out.name {
             headers.insert(NAME, encoded(name)?);
         }
-        for (name, value) in out.headers {
-            let bad = || Failure::NotSent(format!("parameter header `{name}` cannot be written"));
-            let name = HeaderName::try_from(name.as_str()).map_err(|_error| bad())?;
-            headers.insert(name, HeaderValue::from_str(value).map_err(|_error| bad())?);
-        }
+    }
+    for (name, value) in out.headers {
+        let bad = || Failure::NotSent(format!("parameter header `{name}` cannot be written"));
+        let name = HeaderName::try_from(name.as_str()).map_err(|_error| bad())?;
+        headers.insert(name, HeaderValue::from_str(value).map_err(|_error| bad())?);
     }
     let body = rpc::request(&out.id.to_string(), out.method, out.params);
     link.post_to(link.uri.clone(), headers, body).await

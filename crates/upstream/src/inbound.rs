@@ -74,6 +74,11 @@ fn notification(connection: &Arc<Connection>, method: &str, params: Option<&RawV
                     .resource_updated(connection.principal.as_ref(), params);
             }
         }
+        "notifications/tasks" | "notifications/tasks/status" => {
+            if let Some(params) = params {
+                connection.events.task(connection.principal.as_ref(), params);
+            }
+        }
         "notifications/subscriptions/acknowledged" => connection.watch.acknowledged(),
         // A request of the server that it takes back: its caller's client finds out by itself.
         "notifications/cancelled" => {}

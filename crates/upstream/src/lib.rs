@@ -108,6 +108,15 @@ pub enum Event {
         /// The notification's parameters, as sent.
         params: Arc<serde_json::value::RawValue>,
     },
+    /// A task changed.
+    Task {
+        /// The server.
+        server: ServerName,
+        /// Whose connection was told; `None` for a shared one.
+        principal: Option<PrincipalKey>,
+        /// The notification's parameters, as sent.
+        params: Arc<serde_json::value::RawValue>,
+    },
     /// A server writes a log message that belongs to no call.
     Log {
         /// The server.

@@ -12,6 +12,7 @@ use countersign_core::names::ServerName;
 use countersign_core::principal::PrincipalKey;
 use countersign_wire::codes;
 use countersign_wire::object::quote;
+use countersign_wire::param_headers;
 
 use crate::connection::Connection;
 use crate::exchange::Failure;
@@ -67,6 +68,11 @@ async fn everything(connection: &Arc<Connection>, patience: Duration, limit: usi
         |tool| tool.name.to_string(),
         &mut problems,
     );
+    let tools = if connection.is_modern() {
+        well_headed(tools, &mut problems)
+    } else {
+        tools
+    };
     let mut read = |list: Result<Elements, Failure>, method: &str| {
         list.unwrap_or_else(|failure| {
             problems.push(Problem {
@@ -106,6 +112,24 @@ async fn everything(connection: &Arc<Connection>, patience: Duration, limit: usi
         ),
         problems,
     })
+}
+
+/// The tools whose `x-mcp-header` annotations can be followed; a client must leave out the others (SEP-2243).
+fn well_headed(tools: Vec<Arc<ToolDefinition>>, problems: &mut Vec<Problem>) -> Vec<Arc<ToolDefinition>> {
+    let kept = tools.into_iter().filter(|tool| {
+        if !tool.has_header_params() {
+            return true;
+        }
+        let headers = param_headers::of_schema(&tool.input_schema);
+        if let Err(what) = &headers {
+            problems.push(Problem {
+                name: tool.name.to_string(),
+                what: what.to_string(),
+            });
+        }
+        headers.is_ok()
+    });
+    kept.collect()
 }
 
 /// The elements of one list, raw, and what was wrong with the list itself.

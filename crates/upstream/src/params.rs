@@ -9,7 +9,16 @@ use crate::passage::{Passage, Tasks};
 use crate::task::AsTask;
 
 /// Members that the judged call covers: nothing of the same name may stand beside them (I4).
-const COVERED: &[&str] = &["name", "arguments", "uri", "ref", "argument", "context", "_meta"];
+const COVERED: &[&str] = &[
+    "name",
+    "arguments",
+    "uri",
+    "ref",
+    "argument",
+    "context",
+    "taskId",
+    "_meta",
+];
 
 /// `params` for a server of that version; `id` is the request's own, also its progress token.
 pub(crate) fn of_call(
@@ -78,6 +87,7 @@ fn judged(params: &mut String, operation: &Operation) {
         Operation::ReadResource { uri } | Operation::Subscribe { uri } | Operation::Unsubscribe { uri } => {
             member(params, "uri", &quote(uri));
         }
+        Operation::Task { task, .. } => member(params, "taskId", &quote(task)),
         Operation::GetPrompt { name, arguments } => {
             member(params, "name", &quote(name.as_str()));
             member(params, "arguments", arguments.as_str());

@@ -18,6 +18,8 @@ pub struct Abilities {
     pub elicit_url: bool,
     /// `roots`
     pub roots: bool,
+    /// It shows apps (`io.modelcontextprotocol/ui`).
+    pub apps: bool,
     /// What it knows of tasks.
     pub tasks: Tasks,
 }

@@ -32,6 +32,7 @@ const ACKNOWLEDGED: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct Watch {
     resources: Mutex<BTreeSet<String>>,
+    tasks: Mutex<BTreeSet<String>>,
     asked: watch::Sender<u64>,
     sent: AtomicU64,
     acknowledged: watch::Sender<u64>,
@@ -41,6 +42,7 @@ impl Default for Watch {
     fn default() -> Self {
         Self {
             resources: Mutex::default(),
+            tasks: Mutex::default(),
             asked: watch::Sender::new(0),
             sent: AtomicU64::new(0),
             acknowledged: watch::Sender::new(0),
@@ -56,18 +58,29 @@ impl Watch {
 
     /// Asks to be told of a resource, and waits until the server has acknowledged.
     pub(crate) async fn subscribe(&self, uri: &str) {
-        self.change(|resources| resources.insert(uri.to_owned())).await;
+        self.change(&self.resources, |resources| resources.insert(uri.to_owned()))
+            .await;
     }
 
     /// Asks to be told no longer.
     pub(crate) async fn unsubscribe(&self, uri: &str) {
-        self.change(|resources| resources.remove(uri)).await;
+        self.change(&self.resources, |resources| resources.remove(uri)).await;
     }
 
-    async fn change(&self, change: impl FnOnce(&mut BTreeSet<String>) -> bool) {
+    /// Asks to be told of a task, and waits until the server has acknowledged.
+    pub(crate) async fn watch_task(&self, task: &str) {
+        self.change(&self.tasks, |tasks| tasks.insert(task.to_owned())).await;
+    }
+
+    /// Asks to be told no longer.
+    pub(crate) async fn unwatch_task(&self, task: &str) {
+        self.change(&self.tasks, |tasks| tasks.remove(task)).await;
+    }
+
+    async fn change(&self, wished: &Mutex<BTreeSet<String>>, change: impl FnOnce(&mut BTreeSet<String>) -> bool) {
         let (changed, none_left) = {
-            let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
-            (change(&mut resources), resources.is_empty())
+            let mut wished = wished.lock().unwrap_or_else(PoisonError::into_inner);
+            (change(&mut wished), wished.is_empty())
         };
         if !changed {
             return;
@@ -243,6 +256,12 @@ fn filter(connection: &Connection) -> Option<String> {
     if !resources.is_empty() {
         let uris: Vec<String> = resources.iter().map(|uri| quote(uri)).collect();
         members.push(format!(r#""resourceSubscriptions":[{}]"#, uris.join(",")));
+    }
+    drop(resources);
+    let tasks = connection.watch.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+    if !tasks.is_empty() {
+        let ids: Vec<String> = tasks.iter().map(|id| quote(id)).collect();
+        members.push(format!(r#""taskIds":[{}]"#, ids.join(",")));
     }
     if members.is_empty() {
         None

@@ -42,6 +42,8 @@ pub struct Capabilities<'a> {
     pub completions: Offer,
     /// `logging`
     pub logging: Offer,
+    /// `tasks` of 2025-11-25: tools may be called as tasks.
+    pub tasks: bool,
     /// `extensions`, a raw JSON object.
     pub extensions: Option<&'a str>,
 }
@@ -67,6 +69,11 @@ impl Capabilities<'_> {
             ("completions", plain(self.completions)),
             ("logging", plain(self.logging)),
             ("prompts", changes(self.prompts)),
+            (
+                "tasks",
+                self.tasks
+                    .then_some(r#"{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}"#),
+            ),
             ("resources", resources),
             ("tools", changes(self.tools)),
             ("extensions", self.extensions),

@@ -3,7 +3,9 @@
 
 use serde_json::value::RawValue;
 
+use crate::codes;
 use crate::object::{self, Edit, Object, push_quoted, quote};
+use crate::rpc;
 use crate::version::Era;
 
 /// One question.
@@ -130,6 +132,45 @@ pub fn params_for(era: Era, method: &str, params: &str, id: &str) -> String {
         Era::Modern => Edit::Remove("elicitationId"),
     };
     object::edit(params, &[change]).unwrap_or_else(|_error| params.to_owned())
+}
+
+/// What the keys of questions begin with that stand for an error `-32042` of a legacy server.
+pub const URL_KEY: &str = "countersign-url-";
+
+/// The error `-32042` of a legacy server as a result that asks a modern client to open the URLs; the server
+/// is asked again by the retry, which tells it nothing. `None` for any other error.
+#[must_use]
+pub fn of_url_error(server: &str, error: &str) -> Option<InputRequired> {
+    let object = Object::parse(error).ok()?;
+    let code: i64 = object.get("code")?.get().parse().ok()?;
+    if code != codes::URL_ELICITATION_REQUIRED {
+        return None;
+    }
+    let data = Object::parse(object.get("data")?.get()).ok()?;
+    let asked: Vec<&RawValue> = serde_json::from_str(data.get("elicitations")?.get()).ok()?;
+    let method = "elicitation/create";
+    let questions = asked.iter().enumerate().map(|(place, raw)| {
+        let asked = Object::parse(raw.get()).ok()?;
+        asked.text("url")?;
+        let id = asked.text("elicitationId").unwrap_or_else(|| place.to_string().into());
+        let params = object::apply(raw.get(), &asked, &[Edit::Default("mode", r#""url""#)]);
+        let params = named(server, method, &params_for(Era::Modern, method, &params, "")).ok()?;
+        Some(Question {
+            id: format!("{URL_KEY}{id}"),
+            method: method.to_owned(),
+            params: Some(params),
+        })
+    });
+    let questions: Vec<Question> = questions.collect::<Option<_>>()?;
+    (!questions.is_empty()).then_some(InputRequired { questions, state: None })
+}
+
+/// The error `-32042` that sends a legacy client to the URLs of these parameters of elicitations, raw.
+#[must_use]
+pub fn url_error<'p>(message: &str, elicitations: impl Iterator<Item = &'p str>) -> String {
+    let elicitations: Vec<&str> = elicitations.collect();
+    let data = format!(r#"{{"elicitations":[{}]}}"#, elicitations.join(","));
+    rpc::error_object(codes::URL_ELICITATION_REQUIRED, message, Some(&data))
 }
 
 /// The key in a question's `_meta` that says which server asks.

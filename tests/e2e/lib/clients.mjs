@@ -2,7 +2,7 @@
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 
@@ -11,6 +11,7 @@ export const KINDS = ['v1', 'v2-auto', 'v2-legacy'];
 /** What the clients answer when a server asks. */
 export const SAID_BY_MODEL = 'said by the model of the test';
 export const SAID_BY_USER = { name: 'Ada', color: 'green' };
+export const ROOTS = [{ uri: 'file:///work/of/ada', name: 'work of Ada' }];
 
 /** Opens a client. `target`: {url, headers} or {command, args, env}. `changed(kind)` hears of list changes. */
 export async function open(kind, target, { changed = () => {}, asked = () => {}, abilities = { sampling: {}, elicitation: {} } } = {}) {
@@ -25,7 +26,11 @@ export async function open(kind, target, { changed = () => {}, asked = () => {},
   };
   const elicit = (request) => {
     asked('elicitation/create', request.params);
-    return { action: 'accept', content: SAID_BY_USER };
+    return request.params.mode === 'url' ? { action: 'accept' } : { action: 'accept', content: SAID_BY_USER };
+  };
+  const roots = () => {
+    asked('roots/list');
+    return { roots: ROOTS };
   };
   let client;
   let transport;
@@ -33,6 +38,7 @@ export async function open(kind, target, { changed = () => {}, asked = () => {},
     client = new ClientV1(info, options);
     if (abilities.sampling) client.setRequestHandler(CreateMessageRequestSchema, sample);
     if (abilities.elicitation) client.setRequestHandler(ElicitRequestSchema, elicit);
+    if (abilities.roots) client.setRequestHandler(ListRootsRequestSchema, roots);
     transport = target.url
       ? new HttpV1(new URL(target.url), { requestInit: { headers: target.headers ?? {} } })
       : new StdioV1({ ...target, stderr: 'ignore' });
@@ -41,6 +47,7 @@ export async function open(kind, target, { changed = () => {}, asked = () => {},
     client = new ClientV2(info, { ...options, versionNegotiation: { mode } });
     if (abilities.sampling) client.setRequestHandler('sampling/createMessage', sample);
     if (abilities.elicitation) client.setRequestHandler('elicitation/create', elicit);
+    if (abilities.roots) client.setRequestHandler('roots/list', roots);
     transport = target.url
       ? new HttpV2(new URL(target.url), { requestInit: { headers: target.headers ?? {} } })
       : new StdioV2({ ...target, stderr: 'ignore' });

@@ -1,6 +1,7 @@
 //! What a caller asks for, in the caller's own names, and the road it came by.
 
 use crate::exact::Exact;
+use crate::names::ServerName;
 
 /// What a completion is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +55,46 @@ pub enum Ask {
         /// Its URI.
         uri: String,
     },
+    /// Do something with a task that a call of this caller began.
+    Task {
+        /// The server that runs it.
+        server: ServerName,
+        /// The server's own id of it.
+        task: String,
+        /// What.
+        verb: TaskVerb,
+    },
+}
+
+/// What is done with a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskVerb {
+    /// `tasks/get`
+    Get,
+    /// `tasks/result` (2025-11-25)
+    Result,
+    /// `tasks/update` (2026-07-28)
+    Update,
+    /// `tasks/cancel`
+    Cancel,
+    /// To be told of its changes (2026-07-28, `subscriptions/listen`).
+    Watch,
+    /// No longer to be told.
+    Unwatch,
+}
+
+impl TaskVerb {
+    /// The method of the protocol.
+    #[must_use]
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Get => "tasks/get",
+            Self::Result => "tasks/result",
+            Self::Update => "tasks/update",
+            Self::Cancel => "tasks/cancel",
+            Self::Watch | Self::Unwatch => "subscriptions/listen",
+        }
+    }
 }
 
 /// The road by which a request came; every one leads through the same door.

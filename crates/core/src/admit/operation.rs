@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::ask::TaskVerb;
 use crate::core_tools::CoreTool;
 use crate::definition::ToolDefinition;
 use crate::exact::Exact;
@@ -64,6 +65,13 @@ pub enum Operation {
         /// The URI.
         uri: String,
     },
+    /// `tasks/…`
+    Task {
+        /// The server's own id of it.
+        task: String,
+        /// What is done with it.
+        verb: TaskVerb,
+    },
 }
 
 /// What a completion is asked for, in the upstream's own names.
@@ -87,10 +95,11 @@ impl Operation {
             Self::Complete { .. } => "completion/complete",
             Self::Subscribe { .. } => "resources/subscribe",
             Self::Unsubscribe { .. } => "resources/unsubscribe",
+            Self::Task { verb, .. } => verb.method(),
         }
     }
 
-    /// What it acts on: the upstream's tool or prompt name, or the URI.
+    /// What it acts on: the upstream's tool or prompt name, the URI, or the task.
     #[must_use]
     pub fn subject(&self) -> &str {
         match self {
@@ -106,6 +115,7 @@ impl Operation {
                 reference: UpstreamReference::Resource(uri),
                 ..
             } => uri,
+            Self::Task { task, .. } => task,
         }
     }
 
@@ -117,7 +127,7 @@ impl Operation {
                 Some(arguments)
             }
             Self::Complete { argument, .. } => Some(argument),
-            Self::ReadResource { .. } | Self::Subscribe { .. } | Self::Unsubscribe { .. } => None,
+            Self::ReadResource { .. } | Self::Subscribe { .. } | Self::Unsubscribe { .. } | Self::Task { .. } => None,
         }
     }
 }

@@ -24,6 +24,8 @@ struct Builder {
     prompts: Vec<Claim<PromptEntry>>,
     resources: Vec<Resource>,
     templates: Vec<Resource>,
+    /// The resources that tools name (MCP Apps).
+    apps: Vec<(Arc<str>, ServerName)>,
     offering: Vec<ServerName>,
     findings: Vec<Finding>,
 }
@@ -45,9 +47,12 @@ pub(super) fn build(parts: Parts, before: Option<&Catalogue>) -> Catalogue {
         prompts,
         resources,
         templates,
+        apps,
         offering,
         mut findings,
     } = builder;
+    let owners = Owners::build(&resources, &templates, &apps, offering);
+    findings.extend(owners.shared_apps().flat_map(|(uri, servers)| shared_app(uri, servers)));
     let mut tools: Vec<Tool> = claims::settle(tools, &mut findings).into_iter().map(tool).collect();
     tools.extend(CoreTool::ALL.iter().map(|core| core_tool(*core)));
     let prompts: Vec<Prompt> = claims::settle(prompts, &mut findings).into_iter().map(prompt).collect();
@@ -58,7 +63,7 @@ pub(super) fn build(parts: Parts, before: Option<&Catalogue>) -> Catalogue {
         index: ranked::index((&servers, &tools), before),
         tools_by_name: places(tools.iter().map(|tool| &tool.name)),
         prompts_by_name: places(prompts.iter().map(|prompt| &prompt.name)),
-        owners: Owners::build(&resources, &templates, offering),
+        owners,
         sketches: tools.iter().map(|tool| Sketch::of(tool.name.as_str())).collect(),
         servers,
         tools,
@@ -85,6 +90,8 @@ impl Builder {
         }
         let mut seen = BTreeSet::new();
         for definition in &listing.tools {
+            let app = definition.ui_resource.clone();
+            self.apps.extend(app.map(|uri| (uri, entry.name.clone())));
             if let Some((name, whole)) = self.name(naming, server, &definition.name, &mut seen) {
                 if let Some(why) = naming::reserved(name.as_str()) {
                     let what = format!("set aside: its exposed name `{name}` {why}; give the server a `toolPrefix`");
@@ -145,6 +152,22 @@ impl Builder {
         let subject = Some(subject.to_owned()).filter(|subject| !subject.is_empty());
         self.findings.push(Finding { server, subject, what });
     }
+}
+
+/// A host that shows an app names no server, so nobody can say whose app it would get.
+fn shared_app<'a>(uri: &'a str, servers: &'a [ServerName]) -> impl Iterator<Item = Finding> + 'a {
+    servers.iter().map(move |server| {
+        let others = servers.iter().filter(|other| *other != server);
+        let others: Vec<String> = others.map(|other| format!("`{other}`")).collect();
+        Finding {
+            server: server.to_string(),
+            subject: Some(uri.to_owned()),
+            what: format!(
+                "server {} publishes this app too, so reading it is refused",
+                others.join(" and ")
+            ),
+        }
+    })
 }
 
 fn claim<E>(name: ExposedName, whole: String, server: &ServerName, original: &OriginalName, entry: E) -> Claim<E> {

@@ -1,6 +1,7 @@
 //! Which server answers for a URI: exact addresses first, then templates (RFC 6570).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{Owner, Resource};
 use crate::names::ServerName;
@@ -32,7 +33,13 @@ enum Part {
 }
 
 impl Owners {
-    pub(super) fn build(resources: &[Resource], templates: &[Resource], offering: Vec<ServerName>) -> Self {
+    /// `apps` are the resources that tools name, which their servers answer for whether they list them or not.
+    pub(super) fn build(
+        resources: &[Resource],
+        templates: &[Resource],
+        apps: &[(Arc<str>, ServerName)],
+        offering: Vec<ServerName>,
+    ) -> Self {
         let mut owners = Self {
             offering,
             ..Self::default()
@@ -43,12 +50,23 @@ impl Owners {
                 &resource.server,
             );
         }
+        for (uri, server) in apps {
+            add(owners.exact.entry(uri.to_string()).or_default(), server);
+        }
         for template in templates {
             if let Some(parts) = parts(&template.definition.uri) {
                 owners.templates.push((parts, template.server.clone()));
             }
         }
         owners
+    }
+
+    /// The URIs of apps that several servers answer for, each with them.
+    pub(super) fn shared_apps(&self) -> impl Iterator<Item = (&str, &[ServerName])> {
+        let shared = self.exact.iter().filter(|(_, servers)| servers.len() > 1);
+        shared
+            .filter(|(uri, _)| uri.starts_with("ui://"))
+            .map(|(uri, servers)| (uri.as_str(), servers.as_slice()))
     }
 
     pub(super) fn offering(&self, name: &str) -> Option<&ServerName> {

@@ -359,6 +359,43 @@ fn owners_of_uris() {
     assert_eq!(only.owner("nobody://1"), Owner::One(ServerName::parse("a").unwrap()));
 }
 
+/// A server whose tool names an app, by one key or the other.
+fn app(name: &str, meta: &str) -> Server {
+    let raw = format!(r#"{{"name":"show","inputSchema":{{"type":"object"}},"_meta":{meta}}}"#);
+    let tools = vec![Arc::new(ToolDefinition::parse(&raw).expect("a definition"))];
+    listed(
+        name,
+        Listing {
+            tools,
+            ..Listing::default()
+        },
+    )
+}
+
+#[test]
+fn an_app_is_read_from_the_server_whose_tool_names_it() {
+    let nested = r#"{"ui":{"resourceUri":"ui://clock"}}"#;
+    let one = build(vec![app("a", nested), app("b", r#"{"ui/resourceUri":"ui://map"}"#)]);
+    let owner = |catalogue: &Catalogue, uri: &str| match catalogue.owner(uri) {
+        Owner::One(server) => server.to_string(),
+        Owner::Many(servers) => format!("{} servers", servers.len()),
+        Owner::Nobody => "nobody".to_owned(),
+    };
+    assert_eq!(
+        (owner(&one, "ui://clock"), owner(&one, "ui://map")),
+        ("a".to_owned(), "b".to_owned())
+    );
+    assert_eq!(owner(&one, "ui://none"), "nobody");
+    assert!(findings(&one).is_empty());
+    let two = build(vec![app("a", nested), app("b", nested)]);
+    assert_eq!(owner(&two, "ui://clock"), "2 servers");
+    let found = findings(&two).join("\n");
+    assert!(
+        found.contains("server `b` publishes this app too") && found.contains("server `a`"),
+        "{found}"
+    );
+}
+
 #[test]
 fn a_change_is_what_callers_see_and_nothing_else() {
     let one = build(vec![server("a", None, &["t", "u"])]);

@@ -161,6 +161,13 @@ impl<'t> Fields<'t> {
         seen_by.is_none_or(|seen_by| seen_by.iter().any(|who| who == "model"))
     }
 
+    /// `_meta.ui.resourceUri`, else `_meta["ui/resourceUri"]`, which older servers send.
+    pub(super) fn ui_resource(&self) -> Option<String> {
+        let meta = self.raw("_meta")?;
+        let nested = member(meta, "ui").and_then(|ui| member(ui, "resourceUri"));
+        nested.or_else(|| member(meta, "ui/resourceUri")).and_then(unquoted)
+    }
+
     pub(super) fn output_schema(&self) -> Result<Option<&'t str>, Problem> {
         self.of_kind("outputSchema", "an object")
     }

@@ -1,13 +1,13 @@
 //! What a request asks the engine for, in the caller's own names.
 
-use countersign_core::admit::{Ask, Reference};
+use countersign_core::admit::{Ask, Reference, TaskVerb};
 use countersign_core::exact::{self, Exact};
 use countersign_wire::object::Object;
 use countersign_wire::param_headers;
 use countersign_wire::rpc::Fault;
 use http::HeaderMap;
 
-use super::{Asking, Request, invalid};
+use super::{Asking, Request, invalid, tasks};
 use crate::meta_tools::{self, MetaTool};
 use crate::method::Method;
 
@@ -47,6 +47,10 @@ pub(super) fn read(
             uri: request.text("uri")?,
         })),
         Method::Complete => complete(request).map(Work::Ask),
+        Method::GetTask => tasks::ask(asking, request, TaskVerb::Get).map(Work::Ask),
+        Method::AwaitTask => tasks::ask(asking, request, TaskVerb::Result).map(Work::Ask),
+        Method::UpdateTask => tasks::ask(asking, request, TaskVerb::Update).map(Work::Ask),
+        Method::CancelTask => tasks::ask(asking, request, TaskVerb::Cancel).map(Work::Ask),
         Method::Ping
         | Method::SetLevel
         | Method::Discover
@@ -54,13 +58,17 @@ pub(super) fn read(
         | Method::ListTools
         | Method::ListResources
         | Method::ListTemplates
-        | Method::ListPrompts => Err(invalid(format!("`{}` asks for no call", method.word()))),
+        | Method::ListPrompts
+        | Method::ListTasks => Err(invalid(format!("`{}` asks for no call", method.word()))),
     }
 }
 
 fn call_tool(asking: &Asking, request: &Request<'_>, headers: Option<&HeaderMap>) -> Result<Work, Fault> {
     let name = request.text("name")?;
     let arguments = arguments(request)?;
+    if request.params.get("task").is_some() {
+        tasks::check_parameter(asking, &name)?;
+    }
     let meta_tool = if asking.surfaces.meta {
         meta_tools::find(&name)
     } else {

@@ -41,7 +41,7 @@ pub(crate) fn initialize(in_force: &InForce, surfaces: Surfaces, request: &Reque
     let version = served.unwrap_or(Version::NEWEST_LEGACY);
     let result = authored::initialize_result(
         version,
-        &capabilities(Era::Legacy),
+        &capabilities(version),
         &in_force.server_info,
         Some(surfaces.instructions()),
     );

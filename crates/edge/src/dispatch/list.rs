@@ -85,6 +85,8 @@ fn listed(
         page,
         meta: is_tools && asking.surfaces.meta && page == 0,
         direct: !is_tools || asking.surfaces.direct,
+        // A client that shows no apps shows its model whatever is listed.
+        apps: is_tools && asking.speaker.abilities().apps,
         era: asking.version().era(),
     };
     let render = || rendered(catalogue, key, &asking.in_force.server_info);
@@ -117,7 +119,7 @@ fn rendered(catalogue: &Catalogue, key: Key, server_info: &str) -> String {
         elements.push(|text| text.push_str(inner(meta_tools::rendered())));
     }
     if key.direct {
-        elements.of_catalogue(catalogue, key.list, start..end);
+        elements.of_catalogue(catalogue, key, start..end);
     }
     text.push(']');
     if key.direct && end < total(catalogue, key.list) {
@@ -146,6 +148,7 @@ pub(crate) fn page_of_tools(catalogue: &Catalogue, page: usize) -> String {
         page,
         meta: false,
         direct: true,
+        apps: true,
         era: Era::Modern,
     };
     rendered(catalogue, key, "{}")
@@ -166,10 +169,11 @@ impl Elements<'_> {
     }
 
     /// Definitions in the snapshot's own bytes.
-    fn of_catalogue(&mut self, catalogue: &Catalogue, list: List, range: Range<usize>) {
-        match list {
+    fn of_catalogue(&mut self, catalogue: &Catalogue, key: Key, range: Range<usize>) {
+        match key.list {
             List::Tools => {
-                for tool in catalogue.tools().get(range).unwrap_or_default() {
+                let tools = catalogue.tools().get(range).unwrap_or_default().iter();
+                for tool in tools.filter(|tool| key.apps || tool.definition.for_models) {
                     self.push(|text| tool.write_to(text));
                 }
             }

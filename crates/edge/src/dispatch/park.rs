@@ -17,20 +17,27 @@ pub(super) fn bond(asking: &Asking, method: Method, work: &Work) -> Option<Bond>
     if asking.version().era() == Era::Legacy || !method.may_ask() {
         return None;
     }
+    Some(Bond {
+        principal: asking.caller.principal.key().clone(),
+        endpoint: asking.caller.endpoint.clone(),
+        request: digest(method, work)?,
+    })
+}
+
+/// Of method, name and arguments; `None` where no question can be asked.
+pub(super) fn digest(method: Method, work: &Work) -> Option<Digest> {
     let (subject, arguments) = match work {
         Work::Ask(Ask::Tool { name, arguments } | Ask::Prompt { name, arguments }) => {
             (name.as_str(), arguments.as_str())
         }
         Work::Ask(Ask::Resource { uri, server: _ }) => (uri.as_str(), "{}"),
         Work::Meta(tool, arguments) => (tool.name(), arguments.as_str()),
-        Work::Ask(Ask::Complete { .. } | Ask::Subscribe { .. } | Ask::Unsubscribe { .. }) => return None,
+        Work::Ask(Ask::Complete { .. } | Ask::Subscribe { .. } | Ask::Unsubscribe { .. } | Ask::Task { .. }) => {
+            return None;
+        }
     };
     let request = format!("[{:?},{},{arguments}]", method.word(), object::quote(subject));
-    Some(Bond {
-        principal: asking.caller.principal.key().clone(),
-        endpoint: asking.caller.endpoint.clone(),
-        request: Digest::of(request.as_bytes()),
-    })
+    Some(Digest::of(request.as_bytes()))
 }
 
 /// The parked call that a request goes on with; `None` where the request begins one. The call itself is

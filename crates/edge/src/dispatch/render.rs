@@ -14,6 +14,7 @@ use countersign_wire::rpc::Fault;
 use countersign_wire::version::{Era, Version};
 
 use super::ask::Work;
+use super::follow::Follows;
 use super::{Asking, Request, error_data};
 use crate::answer::Answer;
 use crate::method::Method;
@@ -29,6 +30,8 @@ pub(super) struct Frame {
     in_force: Arc<InForce>,
     /// The tool's exposed name, the prompt's, or the URI.
     subject: String,
+    /// Whether the answer may name a task.
+    pub(super) follows: Follows,
 }
 
 impl Frame {
@@ -36,7 +39,7 @@ impl Frame {
         let subject = match work {
             Work::Ask(Ask::Tool { name, .. } | Ask::Prompt { name, .. }) => name.clone(),
             Work::Ask(Ask::Resource { uri, .. } | Ask::Subscribe { uri } | Ask::Unsubscribe { uri }) => uri.clone(),
-            Work::Meta(..) | Work::Ask(Ask::Complete { .. }) => String::new(),
+            Work::Meta(..) | Work::Ask(Ask::Complete { .. } | Ask::Task { .. }) => String::new(),
         };
         Self {
             id: request.id.to_owned(),
@@ -44,6 +47,7 @@ impl Frame {
             version: asking.version(),
             in_force: Arc::clone(&asking.in_force),
             subject,
+            follows: Follows::of(asking, request, method),
         }
     }
 
@@ -105,6 +109,7 @@ fn refused(frame: &Frame, refusal: &Refusal) -> Fault {
             | Code::ToolNotFound
             | Code::PromptNotFound
             | Code::ResourceAmbiguous
+            | Code::TaskNotFound
             | Code::BadArguments,
             _,
         ) => codes::INVALID_PARAMS,

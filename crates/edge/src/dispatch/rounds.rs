@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use countersign_engine::{Outcome, Passage, Reply, ToCaller};
-use countersign_wire::object::Object;
+use countersign_core::exact::Digest;
+use countersign_core::names::ServerName;
+use countersign_engine::{Outcome, Passage, Provenance, Reply, ToCaller};
+use countersign_wire::object::{self, Object};
 use countersign_wire::questions::{self, InputRequired, Question};
 use countersign_wire::version::Era;
 use futures_util::future::try_join_all;
@@ -11,8 +13,10 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::ask::Work;
+use super::park;
 use crate::abilities;
 use crate::method::Method;
+use crate::session::Session;
 use crate::shared::Shared;
 use crate::speaker::Speaker;
 
@@ -32,17 +36,39 @@ pub(super) enum Unanswered {
     TakenBack,
     /// The sentence for the caller.
     Because(String),
+    /// The client is at a URL that it was sent to before, and is to call again from there (2025-11-25, `-32042`).
+    AtUrl(Box<Outcome>),
+}
+
+/// URLs that the client was sent to, each with the elicitation id that it was told.
+type Urls = Vec<(String, String)>;
+
+/// What the repetition of a call carries that waits for its person at a URL.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    request: Digest,
+    carried: Vec<(String, Box<RawValue>)>,
+    urls: Urls,
+}
+
+impl Waiting {
+    /// Whether it is this request that waits.
+    pub(crate) fn is_of(&self, request: Digest) -> bool {
+        self.request == request
+    }
 }
 
 /// A call that can be repeated with answers, as often as its server asks.
 #[derive(Debug)]
 pub(super) struct Rounds<'j> {
     shared: &'j Shared,
-    speaker: &'j Speaker,
+    session: &'j Session,
     work: Work,
     passage: Passage,
     patience: Duration,
     left: usize,
+    request: Digest,
+    urls: Urls,
 }
 
 impl<'j> Rounds<'j> {
@@ -53,17 +79,47 @@ impl<'j> Rounds<'j> {
         method: Method,
         (work, passage): (&Work, &Passage),
     ) -> Option<Self> {
-        if speaker.era() == Era::Modern || !method.may_ask() {
+        let Speaker::Session(session) = speaker else {
+            return None;
+        };
+        if !method.may_ask() {
             return None;
         }
+        let request = park::digest(method, work)?;
         Some(Self {
+            session,
+            request,
+            urls: Vec::new(),
             shared,
-            speaker,
             work: work.clone(),
             passage: copy(passage),
             patience: shared.in_force().settings.question_lifetime,
             left: ROUNDS,
         })
+    }
+
+    /// Goes on with a call whose client was sent to a URL and calls again.
+    pub(super) fn go_on(&mut self, passage: &mut Passage) {
+        if let Some(waiting) = self.session.take_waiting(self.request) {
+            passage.extra.extend(waiting.carried);
+            self.urls = waiting.urls;
+        }
+    }
+
+    /// Tells the client that what it was sent to a URL for is done (2025-11-25).
+    pub(super) async fn complete(&mut self) {
+        for (_, id) in std::mem::take(&mut self.urls) {
+            let params = format!(r#"{{"elicitationId":{}}}"#, object::quote(&id));
+            if let Ok(params) = RawValue::from_string(params) {
+                let method = "notifications/elicitation/complete".to_owned();
+                // A client that is gone needs no word.
+                self.passage
+                    .to_caller
+                    .send(ToCaller::Notification { method, params })
+                    .await
+                    .ok();
+            }
+        }
     }
 
     /// The request that is to be sent next, where the outcome asks for input.
@@ -88,6 +144,11 @@ impl<'j> Rounds<'j> {
                 &format!("it asked for input {ROUNDS} times and still gives no answer"),
             )
         })?;
+        let was_sent =
+            |question: &Question| url_of(question).is_some_and(|url| self.urls.iter().any(|(known, _)| *known == url));
+        if !required.questions.is_empty() && required.questions.iter().all(was_sent) {
+            return Err(self.wait(required, server));
+        }
         let answers = self.answers(&required.questions, server).await?;
         let mut passage = copy(&self.passage);
         passage.extra.retain(|(name, _)| !CARRIERS.contains(&name.as_str()));
@@ -103,8 +164,51 @@ impl<'j> Rounds<'j> {
         Ok((self.work.clone(), passage))
     }
 
+    /// The server asks again for what the client was sent to a URL for: its person is not done there. The client is
+    /// told to call again, and what that call has to carry is kept.
+    fn wait(&mut self, required: InputRequired, server: &str) -> Unanswered {
+        let mut carried = Vec::new();
+        let accepted: Vec<String> = required
+            .questions
+            .iter()
+            .map(|question| format!(r#"{}:{{"action":"accept"}}"#, object::quote(&question.id)))
+            .collect();
+        let members = [
+            ("inputResponses", Some(format!("{{{}}}", accepted.join(",")))),
+            ("requestState", required.state),
+        ];
+        for (name, value) in members {
+            carried.extend(value.and_then(|value| Some((name.to_owned(), RawValue::from_string(value).ok()?))));
+        }
+        let elicitations: Vec<String> = required
+            .questions
+            .iter()
+            .filter_map(|question| {
+                let url = url_of(question)?;
+                let (_, id) = self.urls.iter().find(|(known, _)| *known == url)?;
+                let params = questions::named(server, &question.method, question.params.as_deref()?).ok()?;
+                Some(questions::params_for(Era::Legacy, &question.method, &params, id))
+            })
+            .collect();
+        let message = format!("server {server} waits until its page is done with; then call again");
+        let error = questions::url_error(&message, elicitations.iter().map(String::as_str));
+        let Ok(error) = RawValue::from_string(error) else {
+            return because(server, "it asked in words that cannot be said");
+        };
+        self.session.keep_waiting(Waiting {
+            request: self.request,
+            carried,
+            urls: std::mem::take(&mut self.urls),
+        });
+        let from = Provenance {
+            server: ServerName::parse(server).ok(),
+            subject: String::new(),
+        };
+        Unanswered::AtUrl(Box::new(Outcome::Error { error, from }))
+    }
+
     /// Asks everything at once. What the client cannot answer is known before anything is asked.
-    async fn answers(&self, asked: &[Question], server: &str) -> Result<Vec<(String, Box<RawValue>)>, Unanswered> {
+    async fn answers(&mut self, asked: &[Question], server: &str) -> Result<Vec<(String, Box<RawValue>)>, Unanswered> {
         if asked.len() > QUESTIONS {
             return Err(because(
                 server,
@@ -112,7 +216,7 @@ impl<'j> Rounds<'j> {
             ));
         }
         for question in asked {
-            if !abilities::can_answer(self.speaker.abilities(), &question.method, question.params.as_deref()) {
+            if !abilities::can_answer(&self.session.abilities, &question.method, question.params.as_deref()) {
                 let what = abilities::needed(&question.method, question.params.as_deref());
                 return Err(because(
                     server,
@@ -145,14 +249,15 @@ impl<'j> Rounds<'j> {
         }
     }
 
-    async fn ask(&self, question: &Question, server: &str) -> Result<oneshot::Receiver<Reply>, Unanswered> {
+    async fn ask(&mut self, question: &Question, server: &str) -> Result<oneshot::Receiver<Reply>, Unanswered> {
         let unreadable = |_error| because(server, "its question has no parameters with one reading");
         let params = match &question.params {
             None => None,
             Some(params) => {
                 let named = questions::named(server, &question.method, params).map_err(unreadable)?;
-                let id = self.shared.next_request_id();
-                let params = questions::params_for(Era::Legacy, &question.method, &named, id.trim_matches('"'));
+                let id = self.shared.next_request_id().trim_matches('"').to_owned();
+                let params = questions::params_for(Era::Legacy, &question.method, &named, &id);
+                self.urls.extend(url_of(question).map(|url| (url, id)));
                 Some(RawValue::from_string(params).map_err(|error| because(server, &error.to_string()))?)
             }
         };
@@ -166,6 +271,13 @@ impl<'j> Rounds<'j> {
         sent.map_err(|_gone| because(server, "the client went away before it could be asked"))?;
         Ok(answer)
     }
+}
+
+/// The URL that an elicitation sends its person to.
+fn url_of(question: &Question) -> Option<String> {
+    let params = Object::parse(question.params.as_deref()?).ok()?;
+    params.text("mode").filter(|mode| mode == "url")?;
+    params.text("url").map(|url| url.into_owned())
 }
 
 /// The bounds of a call are the same each time; only the answers differ.

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::ask::Work;
 use super::render::{Frame, own_result, render, unanswered};
 use super::rounds::{Rounds, Unanswered};
-use super::{Asking, Request, invalid, park};
+use super::{Asking, Request, follow, invalid, park, trace};
 use crate::answer::Answer;
 use crate::meta_tools::{self, MetaAnswer};
 use crate::method::Method;
@@ -67,12 +67,7 @@ fn passage(
         abilities: asking.speaker.abilities().clone(),
         progress_token: request.meta.progress_token.map(RawValue::to_owned),
         log_level: asking.speaker.level().map(|level| level.word().to_owned()),
-        meta: request
-            .meta
-            .rest
-            .iter()
-            .map(|(name, value)| (name.clone(), (*value).to_owned()))
-            .collect(),
+        meta: trace::handed_on(&request.meta.rest),
         extra: extra.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         to_caller,
         cancel,
@@ -80,10 +75,10 @@ fn passage(
 }
 
 /// Everything that a call needs besides what it asks for.
-struct Job {
-    shared: Arc<Shared>,
-    caller: Caller,
-    speaker: Speaker,
+pub(super) struct Job {
+    pub(super) shared: Arc<Shared>,
+    pub(super) caller: Caller,
+    pub(super) speaker: Speaker,
 }
 
 impl Job {
@@ -94,6 +89,9 @@ impl Job {
         };
         let mut rounds = Rounds::of(&self.shared, &self.speaker, frame.method, (&work, &passage));
         let (mut work, mut passage) = (work, passage);
+        if let Some(rounds) = &mut rounds {
+            rounds.go_on(&mut passage);
+        }
         loop {
             let outcome = match self.once(work, passage, frame).await {
                 Ok(outcome) => outcome,
@@ -102,17 +100,24 @@ impl Job {
                     return Some(answer);
                 }
             };
+            let outcome = follow::owned(self, frame, outcome);
             let next = match &mut rounds {
                 Some(rounds) => rounds.next(&outcome).await,
                 None => None,
             };
             let outcome = match next {
-                None => outcome,
+                None => {
+                    if let (Some(rounds), Outcome::Result { .. }) = (&mut rounds, &outcome) {
+                        rounds.complete().await;
+                    }
+                    outcome
+                }
                 Some(Ok(again)) => {
                     (work, passage) = again;
                     continue;
                 }
                 Some(Err(Unanswered::TakenBack)) => Outcome::Cancelled,
+                Some(Err(Unanswered::AtUrl(outcome))) => *outcome,
                 Some(Err(Unanswered::Because(sentence))) => {
                     count(Verdict::Failed);
                     return Some(unanswered(frame, &sentence));

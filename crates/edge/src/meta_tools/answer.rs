@@ -128,7 +128,11 @@ impl From<Refusal> for Failure {
         let mut failure = Self::new(refusal.code.word(), refusal.sentence);
         match refusal.code {
             Code::ResourceAmbiguous => failure.details.servers = refusal.nearest,
-            Code::ToolNotFound | Code::PromptNotFound | Code::ResourceNotFound | Code::BadArguments => {
+            Code::ToolNotFound
+            | Code::PromptNotFound
+            | Code::ResourceNotFound
+            | Code::TaskNotFound
+            | Code::BadArguments => {
                 failure.details.nearest = refusal.nearest;
             }
         }

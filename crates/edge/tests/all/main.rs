@@ -1,6 +1,8 @@
 //! The edge over real sockets and pipes, in front of a real engine and a scripted upstream.
 
 #[cfg(test)]
+mod apps;
+#[cfg(test)]
 mod gateway;
 #[cfg(test)]
 mod guard;

@@ -326,3 +326,172 @@ async fn both(gateway: &Gateway, session: &'static str, name: &str, answers: &[(
     }
     events.next().await.expect("an answer")["result"].clone()
 }
+
+/// A modern `tools/call` whose client opens URLs.
+async fn opening(gateway: &Gateway, id: u8, more: &Value) -> Response {
+    let body = asking(id, "x_s_ask", more).replace(r#""elicitation":{}"#, r#""elicitation":{"url":{}}"#);
+    let lines = [
+        "MCP-Protocol-Version: 2026-07-28",
+        "Mcp-Method: tools/call",
+        "Mcp-Name: x_s_ask",
+    ];
+    gateway.post(&lines, &body).await
+}
+
+#[tokio::test]
+async fn a_legacy_server_that_sends_to_a_url_asks_a_modern_caller_and_is_called_again_when_it_accepts() {
+    let calls = std::sync::atomic::AtomicUsize::new(0);
+    let upstream = Upstream::scripted(false, vec!["ask"], move |message| {
+        let first = || calls.fetch_add(1, std::sync::atomic::Ordering::SeqCst) < 3;
+        (message["method"] == "tools/call").then(|| {
+            if first() {
+                json!({"error":{"code":-32042,"message":"log in","data":{"elicitations":[
+                    {"mode":"url","elicitationId":"e-1","url":"https://a.example/login","message":"Log in"}]}}})
+            } else {
+                json!({"result":{"content":[],"structuredContent":{"sent":message["params"]}}})
+            }
+        })
+    })
+    .await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("s")]).await;
+    let unable = send(&gateway, 1, "x_s_ask", &json!({})).await.json();
+    assert_eq!(unable["error"]["code"], -32603, "{unable}");
+    assert_eq!(unable["error"]["data"]["elicitations"][0]["elicitationId"], "e-1");
+    let asked = opening(&gateway, 2, &json!({})).await.result();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let question = &asked["inputRequests"]["countersign-url-e-1"];
+    assert_eq!(question["method"], "elicitation/create");
+    let params = &question["params"];
+    assert_eq!(
+        (&params["mode"], &params["url"], &params["message"]),
+        (&json!("url"), &json!("https://a.example/login"), &json!("[s] Log in"))
+    );
+    assert!(
+        params.get("elicitationId").is_none() && asked.get("requestState").is_none(),
+        "{asked}"
+    );
+    let declined = json!({"inputResponses":{"countersign-url-e-1":{"action":"decline"}}});
+    let told = opening(&gateway, 3, &declined).await.result();
+    assert_eq!(told["isError"], true, "{told}");
+    assert_eq!(upstream.count("tools/call"), 2);
+    let accepted = json!({"inputResponses":{"countersign-url-e-1":{"action":"accept"}}});
+    let again = opening(&gateway, 4, &accepted).await.result();
+    assert_eq!(
+        again["resultType"], "input_required",
+        "its person is not done there: {again}"
+    );
+    let done = opening(&gateway, 5, &accepted).await.result();
+    // What answers a question of 2026-07-28 is none of this server's business.
+    let sent = done["structuredContent"]["sent"].as_object().expect("parameters");
+    assert_eq!(sent.keys().collect::<Vec<_>>(), ["_meta", "arguments", "name"]);
+}
+
+#[tokio::test]
+async fn a_legacy_client_is_sent_to_a_modern_servers_url_and_told_when_it_is_done() {
+    let calls = std::sync::atomic::AtomicUsize::new(0);
+    let upstream = Upstream::scripted(true, vec!["need"], move |message| {
+        if message["method"] != "tools/call" {
+            return None;
+        }
+        if calls.fetch_add(1, std::sync::atomic::Ordering::SeqCst) < 2 {
+            return Some(json!({"result":{"resultType":"input_required","requestState":"st-1","inputRequests":{
+                "login":{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example/login","message":"Log in"}}}}}));
+        }
+        Some(json!({"result":{"resultType":"complete","content":[],"structuredContent":{"sent":message["params"]}}}))
+    })
+    .await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("m")]).await;
+    let session = gateway
+        .session_with("2025-11-25", r#"{"elicitation":{"url":{}}}"#)
+        .await;
+    let lines = gateway.usual(&[session]);
+    let mut events = gateway.stream("POST /mcp", &lines, &call("5", "x_m_need", "{}")).await;
+    let asked = events.next().await.expect("a question");
+    let id = asked["params"]["elicitationId"].clone();
+    assert!(id.is_string(), "{asked}");
+    assert_eq!(asked["params"]["message"], "[m] Log in");
+    let answer = json!({"jsonrpc":"2.0","id":asked["id"],"result":{"action":"accept"}}).to_string();
+    assert_eq!(gateway.post(&[session], &answer).await.status, 202);
+    let waits = events.next().await.expect("an answer");
+    assert_eq!(waits["error"]["code"], -32042, "{waits}");
+    assert_eq!(waits["error"]["data"]["elicitations"][0]["elicitationId"], id);
+    let mut events = gateway.stream("POST /mcp", &lines, &call("6", "x_m_need", "{}")).await;
+    let complete = events.next().await.expect("a word");
+    assert_eq!(complete["method"], "notifications/elicitation/complete", "{complete}");
+    assert_eq!(complete["params"]["elicitationId"], id);
+    let done = events.next().await.expect("an answer");
+    let sent = &done["result"]["structuredContent"]["sent"];
+    assert_eq!(
+        (&sent["requestState"], &sent["inputResponses"]["login"]["action"]),
+        (&json!("st-1"), &json!("accept"))
+    );
+}
+
+#[tokio::test]
+async fn a_modern_servers_question_names_the_server_to_a_modern_caller_too() {
+    let upstream = Upstream::modern(vec!["need"]).await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("m")]).await;
+    let asked = send(&gateway, 1, "x_m_need", &json!({})).await.result();
+    let requests = &asked["inputRequests"];
+    assert_eq!(requests["who"]["params"]["message"], "[m] Who?");
+    assert_eq!(requests["what"]["params"]["_meta"]["countersign/server"], "m");
+    assert_eq!(asked["requestState"], "st-1");
+}
+
+#[tokio::test]
+async fn a_legacy_server_is_told_the_roots_of_the_caller_whose_call_it_is() {
+    let upstream = Upstream::with(vec!["roots"]).await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("s")]).await;
+    let able = gateway.session_with("2025-11-25", r#"{"roots":{}}"#).await;
+    let roots = json!({"roots":[{"uri":"file:///w"}]});
+    let mut events = gateway
+        .stream("POST /mcp", &gateway.usual(&[able]), &call("5", "x_s_roots", "{}"))
+        .await;
+    let asked = events.next().await.expect("a question");
+    assert_eq!(asked["method"], "roots/list");
+    let answer = json!({"jsonrpc":"2.0","id":asked["id"],"result":roots}).to_string();
+    assert_eq!(gateway.post(&[able], &answer).await.status, 202);
+    let done = events.next().await.expect("an answer");
+    assert_eq!(done["result"]["structuredContent"]["said"]["result"], roots);
+    let declared = upstream.received(|message| message["method"] == "initialize").await;
+    assert_eq!(declared["params"]["capabilities"]["roots"], json!({}));
+}
+
+#[tokio::test]
+async fn a_legacy_server_hears_honestly_that_its_caller_has_no_roots() {
+    let upstream = Upstream::with(vec!["roots"]).await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("s")]).await;
+    let unable = gateway.session_with("2025-11-25", "{}").await;
+    let done = gateway.post(&[unable], &call("5", "x_s_roots", "{}")).await.result();
+    let error = &done["structuredContent"]["said"]["error"];
+    assert_eq!(error["code"], -32601, "{done}");
+    assert!(
+        error["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("does not support roots")),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_trace_goes_on_in_meta_and_header_with_a_span_of_the_gateways_own() {
+    let upstream = Upstream::with(vec!["echo"]).await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("s")]).await;
+    let session = gateway.session().await;
+    let body = json!({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x_s_echo","arguments":{},"_meta":{
+        "traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=1","baggage":"user=ada"}}});
+    gateway.post(&[session], &body.to_string()).await.result();
+    let sent = upstream.received(|message| message["method"] == "tools/call").await;
+    let meta = &sent["params"]["_meta"];
+    let parent = meta["traceparent"].as_str().expect("a parent");
+    assert!(parent.starts_with("00-0af7651916cd43dd8448eb211c80319c-") && !parent.contains("b7ad6b7169203331"));
+    assert_eq!(sent["headers"]["traceparent"], parent);
+    assert_eq!(
+        (&meta["tracestate"], &sent["headers"]["tracestate"]),
+        (&json!("a=1"), &json!("a=1"))
+    );
+    assert!(
+        meta.get("baggage").is_none() && sent["headers"].get("baggage").is_none(),
+        "{sent}"
+    );
+}

@@ -10,7 +10,7 @@ use super::upstream::Upstream;
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// A modern request of a client that follows tasks.
-pub(crate) async fn following(gateway: &Gateway, method: &str, name: &str, mut params: Value) -> Value {
+async fn following(gateway: &Gateway, method: &str, name: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {"extensions":{EXTENSION:{}}},
@@ -207,4 +207,148 @@ async fn a_modern_caller_without_the_extension_gets_a_plain_answer() {
         .await
         .result();
     assert_eq!(plain["content"][0]["text"], "plain");
+}
+
+#[tokio::test]
+async fn a_modern_caller_follows_a_task_under_an_id_of_the_gateways_own() {
+    let upstream = new_server(json!({"result":{"content":[{"type":"text","text":"done"}]}})).await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("m")]).await;
+    let begun = following(
+        &gateway,
+        "tools/call",
+        "x_m_slow",
+        json!({"name":"x_m_slow","arguments":{}}),
+    )
+    .await;
+    let begun = &begun["result"];
+    assert_eq!(begun["resultType"], "task", "{begun}");
+    let id = begun["taskId"].as_str().expect("an id").to_owned();
+    assert!(
+        id.starts_with("countersign-task-") && !begun.to_string().contains("up-9"),
+        "{begun}"
+    );
+    let asks = following(&gateway, "tasks/get", &id, json!({"taskId":id})).await;
+    assert_eq!(asks["result"]["taskId"], id.as_str());
+    assert_eq!(asks["result"]["inputRequests"]["who"]["params"]["message"], "[m] Who?");
+    let answers = json!({"taskId":id,"inputResponses":{"who":{"action":"accept"}}});
+    let update = following(&gateway, "tasks/update", &id, answers).await;
+    assert_eq!(update["result"]["resultType"], "complete", "{update}");
+    let sent = upstream.received(|message| message["method"] == "tasks/update").await;
+    assert_eq!(sent["params"]["taskId"], "up-9");
+    assert_eq!(sent["params"]["inputResponses"]["who"]["action"], "accept");
+    assert_eq!(sent["headers"]["mcp-name"], "up-9");
+    let done = following(&gateway, "tasks/get", &id, json!({"taskId":id})).await;
+    assert_eq!(done["result"]["result"]["content"][0]["text"], "done");
+    let cancelled = following(&gateway, "tasks/cancel", &id, json!({"taskId":id})).await;
+    assert_eq!(cancelled["result"]["resultType"], "complete");
+    // The server's own id is nobody's, and neither is the id in another's words.
+    for foreign in ["up-9", "countersign-task-0"] {
+        let refused = following(&gateway, "tasks/get", foreign, json!({"taskId":foreign})).await;
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        assert_eq!(refused["error"]["data"]["code"], "task_not_found");
+    }
+    let params = format!(r#""taskId":"{id}""#);
+    let undeclared = gateway.modern("tasks/get", Some(&id), &params).await;
+    assert_eq!((undeclared.status, undeclared.code()), (400, -32021));
+    let session = gateway.session().await;
+    let body = json!({"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":id}}).to_string();
+    assert_eq!(
+        gateway.post(&[session], &body).await.code(),
+        -32602,
+        "another era's task"
+    );
+}
+
+#[tokio::test]
+async fn a_modern_caller_hears_of_its_task_by_listening() {
+    let upstream = new_server(json!({})).await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("m")]).await;
+    let begun = following(
+        &gateway,
+        "tools/call",
+        "x_m_slow",
+        json!({"name":"x_m_slow","arguments":{}}),
+    )
+    .await;
+    let id = begun["result"]["taskId"].as_str().expect("an id").to_owned();
+    let body = json!({"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{
+        "notifications":{"taskIds":[id, "up-9"]},
+        "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities":{"extensions":{EXTENSION:{}}}},
+    }})
+    .to_string();
+    let lines = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen"];
+    let mut events = gateway.stream("POST /mcp", &gateway.usual(&lines), &body).await;
+    let acknowledged = events.next().await.expect("an acknowledgement");
+    assert_eq!(acknowledged["params"]["notifications"], json!({"taskIds":[id]}));
+    let listened = upstream
+        .received(|message| message["method"] == "subscriptions/listen")
+        .await;
+    assert_eq!(listened["params"]["notifications"]["taskIds"], json!(["up-9"]));
+    let changed = json!({"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"up-9","status":"working"}});
+    upstream.say(&changed).await;
+    let heard = events.next_of("notifications/tasks").await;
+    assert_eq!(heard["params"]["taskId"], id.as_str());
+    assert_eq!(heard["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "l");
+}
+
+#[tokio::test]
+async fn a_session_follows_a_task_of_its_own_era() {
+    let upstream = old_server().await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("s")]).await;
+    let session = gateway.session().await;
+    let ask = async |method: &str, params: Value| {
+        let body = json!({"jsonrpc":"2.0","id":2,"method":method,"params":params}).to_string();
+        gateway.post(&[session], &body).await.json()
+    };
+    let begun = ask(
+        "tools/call",
+        json!({"name":"x_s_either","arguments":{},"task":{"ttl":60000}}),
+    )
+    .await;
+    let task = &begun["result"]["task"];
+    let id = task["taskId"].as_str().expect("an id").to_owned();
+    assert!(id.starts_with("countersign-task-"), "{begun}");
+    let sent = upstream.received(|message| message["method"] == "tools/call").await;
+    assert_eq!(sent["params"]["task"], json!({"ttl":60000}));
+    let mut events = gateway.stream("GET /mcp", &gateway.usual(&[session]), "").await;
+    events.head().await;
+    let changed =
+        json!({"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"up-7","status":"working"}});
+    upstream.say(&changed).await;
+    assert_eq!(
+        events.next_of("notifications/tasks/status").await["params"]["taskId"],
+        id.as_str()
+    );
+    let got = ask("tasks/get", json!({"taskId":id})).await;
+    assert_eq!(got["result"]["taskId"], id.as_str(), "{got}");
+    let listed = ask("tasks/list", json!({})).await;
+    assert_eq!(listed["result"]["tasks"][0]["taskId"], id.as_str(), "{listed}");
+    let result = ask("tasks/result", json!({"taskId":id})).await;
+    assert_eq!(result["result"]["content"][0]["text"], "found");
+    let related = &result["result"]["_meta"]["io.modelcontextprotocol/related-task"]["taskId"];
+    assert_eq!(related, id.as_str());
+    let cancelled = ask("tasks/cancel", json!({"taskId":id})).await;
+    assert_eq!(cancelled["result"]["status"], "cancelled");
+    assert_eq!(
+        ask("tasks/get", json!({"taskId":"up-7"})).await["error"]["code"],
+        -32602
+    );
+    // It exists since 2026-07-28 only, and so does what every request of its era must carry.
+    assert_eq!(ask("tasks/update", json!({"taskId":id})).await["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn what_cannot_run_as_a_task_of_a_session_says_so() {
+    let upstream = new_server(json!({})).await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("m")]).await;
+    let session = gateway.session().await;
+    let body =
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x_m_slow","arguments":{},"task":{}}}"#;
+    // The first list settles who serves the tool.
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    gateway.post(&[session], list).await.result();
+    let refused = gateway.post(&[session], body).await;
+    assert_eq!(refused.code(), -32601, "{refused:?}");
+    assert_eq!(upstream.count("tools/call"), 0);
 }

@@ -199,6 +199,13 @@ impl Upstream {
                 .ok();
             return respond(200, "application/json", receiver);
         }
+        if message["method"] == "subscriptions/listen" {
+            let ack = json!({"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",
+                "params":{"notifications":message["params"]["notifications"]}});
+            sender.send(format!("data: {ack}\n\n")).await.ok();
+            self.state.streams.lock().expect("lock").push(sender);
+            return respond(200, "text/event-stream", receiver);
+        }
         if let Some(mut answer) = (self.state.script)(&message) {
             if answer == "never" {
                 tokio::spawn(async move { sender.closed().await });
@@ -298,6 +305,11 @@ impl Upstream {
                 say(json!({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":token,"progress":1}})).await;
                 say(question("again-2", "second")).await;
                 let answer = self.received(|message| message["id"] == "again-2").await;
+                say(done(answer)).await;
+            }
+            "roots" => {
+                say(json!({"jsonrpc":"2.0","id":"roots-1","method":"roots/list"})).await;
+                let answer = self.received(|message| message["id"] == "roots-1").await;
                 say(done(answer)).await;
             }
             "ask" => {

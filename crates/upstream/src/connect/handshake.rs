@@ -30,30 +30,51 @@ pub(crate) enum Probed {
     Unusable(String),
 }
 
-/// Asks `server/discover`.
+/// Asks `server/discover`. A server that refuses the version and names it as its own is asked once more.
 pub(crate) async fn probe(connection: &Arc<Connection>, limit: Duration) -> Probed {
+    match probe_once(connection, limit).await {
+        Verdict::Probed(probed) => probed,
+        Verdict::Again => match probe_once(connection, limit).await {
+            Verdict::Probed(probed) => probed,
+            Verdict::Again => Probed::Unusable("it refuses the version that it names as its own".to_owned()),
+        },
+    }
+}
+
+enum Verdict {
+    Probed(Probed),
+    Again,
+}
+
+async fn probe_once(connection: &Arc<Connection>, limit: Duration) -> Verdict {
     let version = Version::V2026_07_28;
     let params = params::of_own("", Some(version));
-    match connection
-        .ask_as("server/discover", Some(&params), Some(version), limit)
-        .await
-    {
-        Ok(Delivered::Result(result)) => discovered(&result),
-        Ok(Delivered::Error(error)) if http::is_modern_error(&error) => {
-            if supports_legacy(&error) {
-                Probed::Legacy
-            } else {
-                Probed::Unusable(format!("it refuses `server/discover`: {}", message_of(&error)))
+    Verdict::Probed(
+        match connection
+            .ask_as("server/discover", Some(&params), Some(version), limit)
+            .await
+        {
+            Ok(Delivered::Result(result)) => discovered(&result),
+            Ok(Delivered::Error(error)) if http::is_modern_error(&error) => {
+                let supported = supported(&error);
+                if supported.contains(&version) {
+                    return Verdict::Again;
+                }
+                if supported.iter().any(|version| version.era() == Era::Legacy) {
+                    Probed::Legacy
+                } else {
+                    Probed::Unusable(format!("it refuses `server/discover`: {}", message_of(&error)))
+                }
             }
-        }
-        Ok(Delivered::Error(_)) | Err(Failure::SessionLost) => Probed::Legacy,
-        Err(Failure::Refused { status, reason }) => match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Probed::Unusable(reason),
-            _ => Probed::Legacy,
+            Ok(Delivered::Error(_)) | Err(Failure::SessionLost) => Probed::Legacy,
+            Err(Failure::Refused { status, reason }) => match status {
+                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Probed::Unusable(reason),
+                _ => Probed::Legacy,
+            },
+            Err(Failure::NotSent(reason)) if connection.is_http() => Probed::Unusable(reason),
+            Err(Failure::NotSent(reason) | Failure::Lost(reason)) => Probed::Silent(reason),
         },
-        Err(Failure::NotSent(reason)) if connection.is_http() => Probed::Unusable(reason),
-        Err(Failure::NotSent(reason) | Failure::Lost(reason)) => Probed::Silent(reason),
-    }
+    )
 }
 
 /// A server that answers anything at all to an unknown method is no modern one.
@@ -84,18 +105,14 @@ fn discovered(result: &RawValue) -> Probed {
     })
 }
 
-/// `data.supported` of a refused version (A.2 of the MCP notes).
-fn supports_legacy(error: &RawValue) -> bool {
+/// `data.supported` of a refused version (A.2 of the MCP notes), as far as it is known here.
+fn supported(error: &RawValue) -> Vec<Version> {
     let supported = Object::parse(error.get()).ok().and_then(|error| {
         let data = Object::parse(error.get("data")?.get()).ok()?;
         data.get("supported").and_then(texts)
     });
-    supported.is_some_and(|supported| {
-        supported
-            .iter()
-            .filter_map(|version| Version::parse(version))
-            .any(|version| version.era() == Era::Legacy)
-    })
+    let supported = supported.unwrap_or_default();
+    supported.iter().filter_map(|version| Version::parse(version)).collect()
 }
 
 fn texts(array: &RawValue) -> Option<Vec<String>> {

@@ -346,7 +346,7 @@ async fn a_servers_request_reaches_the_caller_and_names_the_server() {
     assert_eq!(method, "elicitation/create");
     assert_eq!(
         params.unwrap().get(),
-        r#"{"message":"[fake] Sure?","requestedSchema":{"type":"object"}}"#
+        r#"{"message":"[fake] Sure?","requestedSchema":{"type":"object"},"_meta":{"countersign/server":"fake"}}"#
     );
     reply
         .send(Reply::Result(
@@ -536,11 +536,11 @@ async fn i12_a_bad_tool_is_set_aside_and_a_missing_list_is_empty() {
 }
 
 #[tokio::test]
-async fn the_log_level_is_set_once_per_change() {
+async fn the_log_level_is_set_once_and_then_only_to_one_that_says_more() {
     let fake = legacy(|_| None).await;
     let bench = Bench::new(entry(http(&fake.url)));
     let alice = principal("alice");
-    for level in ["info", "info", "error"] {
+    for level in ["info", "info", "error", "debug"] {
         let (mut passage, _end) = passage();
         passage.log_level = Some(level.to_owned());
         result(bench.call_with(&alice, "count", "{}", passage).await);
@@ -550,7 +550,7 @@ async fn the_log_level_is_set_once_per_change() {
         .iter()
         .map(|seen| seen.body["params"]["level"].to_string())
         .collect();
-    assert_eq!(levels, ["\"info\"", "\"error\""]);
+    assert_eq!(levels, ["\"info\"", "\"debug\""]);
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ fn handshakes_are_written() {
         prompts: Offer::Plain,
         logging: Offer::Plain,
         completions: Offer::Absent,
+        tasks: false,
         extensions: Some("{}"),
     };
     let me = r#"{"name":"me","version":"1"}"#;

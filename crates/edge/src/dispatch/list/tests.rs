@@ -31,6 +31,7 @@ fn key(page: usize, meta: bool, direct: bool, era: Era) -> Key {
         page,
         meta,
         direct,
+        apps: true,
         era,
     }
 }

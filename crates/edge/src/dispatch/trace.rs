@@ -1,0 +1,103 @@
+//! What of a request's `_meta` goes on to the server: all but `baggage`, with a span of the gateway's own.
+
+use std::fmt::Write as _;
+
+use countersign_wire::object;
+use serde_json::value::RawValue;
+
+/// The members that go on. `baggage` may hold anything about the caller and does not leave; a `traceparent` becomes
+/// that of a child span, and one that is none is dropped (W3C Trace Context, 3.2).
+pub(super) fn handed_on(rest: &[(String, &RawValue)]) -> Vec<(String, Box<RawValue>)> {
+    let members = rest.iter().filter_map(|(name, value)| {
+        let value = match name.as_str() {
+            "baggage" => return None,
+            "traceparent" => child(value)?,
+            _ => (*value).to_owned(),
+        };
+        Some((name.clone(), value))
+    });
+    members.collect()
+}
+
+fn child(parent: &RawValue) -> Option<Box<RawValue>> {
+    let parent = object::text_of(parent)?;
+    let mut parts = parent.split('-');
+    let version = hex(parts.next()?, 2)?;
+    let (trace, span, flags) = (hex(parts.next()?, 32)?, hex(parts.next()?, 16)?, hex(parts.next()?, 2)?);
+    let has_more = parts.next().is_some();
+    let is_zero = |id: &str| id.bytes().all(|byte| byte == b'0');
+    if version == "ff" || (version == "00" && has_more) || is_zero(trace) || is_zero(span) {
+        return None;
+    }
+    let mut bytes = [0_u8; 8];
+    getrandom::fill(&mut bytes).ok()?;
+    let own = bytes.iter().fold(String::with_capacity(16), |mut own, byte| {
+        // Writing to a string cannot fail.
+        write!(own, "{byte:02x}").ok();
+        own
+    });
+    RawValue::from_string(format!(r#""00-{trace}-{own}-{flags}""#)).ok()
+}
+
+fn hex(part: &str, length: usize) -> Option<&str> {
+    let is_hex = part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_hex.then_some(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::handed_on;
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).expect("JSON")
+    }
+
+    #[test]
+    fn a_trace_goes_on_with_a_span_of_its_own() {
+        let parent = raw(r#""00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01""#);
+        let handed = handed_on(&[("traceparent".to_owned(), &*parent)]);
+        let text = handed[0].1.get();
+        assert!(
+            text.starts_with(r#""00-0af7651916cd43dd8448eb211c80319c-"#) && text.ends_with(r#"-01""#),
+            "{text}"
+        );
+        assert!(!text.contains("b7ad6b7169203331"), "{text}");
+        assert_eq!(text.len(), parent.get().len());
+    }
+
+    #[test]
+    fn what_is_no_trace_and_what_is_about_the_caller_stays() {
+        let kept = raw("{ \"x\":1.0}");
+        let dropped = [
+            ("baggage", r#""user=ada""#),
+            (
+                "traceparent",
+                r#""00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331""#,
+            ),
+            (
+                "traceparent",
+                r#""00-00000000000000000000000000000000-b7ad6b7169203331-01""#,
+            ),
+            (
+                "traceparent",
+                r#""00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01""#,
+            ),
+            (
+                "traceparent",
+                r#""ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01""#,
+            ),
+            ("traceparent", "7"),
+        ];
+        for (name, value) in dropped {
+            let value = raw(value);
+            let handed = handed_on(&[(name.to_owned(), &*value), ("com.example/x".to_owned(), &*kept)]);
+            let left: Vec<(&str, &str)> = handed
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.get()))
+                .collect();
+            assert_eq!(left, [("com.example/x", "{ \"x\":1.0}")], "{name} {value}");
+        }
+    }
+}
