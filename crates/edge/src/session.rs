@@ -155,11 +155,13 @@ impl Session {
         self.waits.store(true, Ordering::Release);
     }
 
+    /// Whether a call has ever waited for its person at a URL.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.waits.load(Ordering::Acquire)
+    }
+
     /// Takes out what a call has to carry.
     pub(crate) fn take_waiting(&self, request: Digest) -> Option<Waiting> {
-        if !self.waits.load(Ordering::Acquire) {
-            return None;
-        }
         let mut state = self.state();
         let place = state.waiting.iter().position(|waiting| waiting.is_of(request))?;
         Some(state.waiting.remove(place))

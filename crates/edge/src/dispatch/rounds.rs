@@ -67,7 +67,7 @@ pub(super) struct Rounds<'j> {
     passage: Passage,
     patience: Duration,
     left: usize,
-    request: Digest,
+    method: Method,
     urls: Urls,
 }
 
@@ -85,10 +85,9 @@ impl<'j> Rounds<'j> {
         if !method.may_ask() {
             return None;
         }
-        let request = park::digest(method, work)?;
         Some(Self {
             session,
-            request,
+            method,
             urls: Vec::new(),
             shared,
             work: work.clone(),
@@ -100,7 +99,12 @@ impl<'j> Rounds<'j> {
 
     /// Goes on with a call whose client was sent to a URL and calls again.
     pub(super) fn go_on(&mut self, passage: &mut Passage) {
-        if let Some(waiting) = self.session.take_waiting(self.request) {
+        // Nearly no call waits, and a digest of its arguments costs as much as they are long.
+        if !self.session.has_waiting() {
+            return;
+        }
+        let request = park::digest(self.method, &self.work);
+        if let Some(waiting) = request.and_then(|request| self.session.take_waiting(request)) {
             passage.extra.extend(waiting.carried);
             self.urls = waiting.urls;
         }
@@ -195,11 +199,13 @@ impl<'j> Rounds<'j> {
         let Ok(error) = RawValue::from_string(error) else {
             return because(server, "it asked in words that cannot be said");
         };
-        self.session.keep_waiting(Waiting {
-            request: self.request,
-            carried,
-            urls: std::mem::take(&mut self.urls),
-        });
+        if let Some(request) = park::digest(self.method, &self.work) {
+            self.session.keep_waiting(Waiting {
+                request,
+                carried,
+                urls: std::mem::take(&mut self.urls),
+            });
+        }
         let from = Provenance {
             server: ServerName::parse(server).ok(),
             subject: String::new(),

@@ -218,7 +218,7 @@ async fn what_comes_on_the_get_stream_becomes_events() {
         told.push(match soon("an event", bench.events.recv()).await.unwrap() {
             Event::ListChanged { .. } => "list changed".to_owned(),
             Event::ResourceUpdated { principal, params, .. } => format!("{} {params}", principal.unwrap()),
-            Event::Log { params, .. } => params.get().to_owned(),
+            Event::Log { params, .. } | Event::Task { params, .. } => params.get().to_owned(),
             Event::Down { reason, .. } => reason,
         });
     }
