@@ -66,9 +66,7 @@ impl Connection {
         }
         session
     }
-}
 
-impl Connection {
     /// Puts it into the trail that a stream was asked for which this session does not have.
     fn note_unknown_event(&self, session: &Session) {
         tracing::info!("a stream cannot be taken up again; its client gets a fresh one");

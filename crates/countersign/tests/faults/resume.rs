@@ -136,7 +136,7 @@ fn b078_an_event_id_of_another_session_or_of_nobody_replays_nothing() {
         "0".to_owned(),
         format!("{stream}-99"),
         format!("{stream}-18446744073709551616"),
-        format!("{stream}"),
+        stream.to_owned(),
         format!("-{number}"),
         format!("{} {id}", id.to_uppercase()),
         "a".repeat(8000),

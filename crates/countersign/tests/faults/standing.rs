@@ -244,3 +244,13 @@ fn b001_a_deleted_session_is_in_the_log_and_the_metrics() {
     ));
     assert!(metric(&gateway, "countersign_sessions 0"));
 }
+
+#[test]
+fn b001_sessions_that_end_with_the_gateway_are_in_the_log() {
+    let gateway = Folder::new("", "{}").serve();
+    let (_first, _second) = (gateway.session(), gateway.session());
+    let log = std::sync::Arc::clone(&gateway.log);
+    drop(gateway);
+    let line = log.with("sessions end because the gateway stops");
+    assert!(line.contains("sessions=2"), "{line}");
+}

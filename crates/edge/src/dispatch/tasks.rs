@@ -51,7 +51,7 @@ pub(super) fn check_parameter(asking: &Asking, name: &str) -> Result<(), Fault> 
             let listed = world.catalogue.server(server.as_str());
             listed.is_none_or(|server| server.listing.protocol != Version::V2026_07_28.as_str())
         }
-        _ => false,
+        Provider::Core(_) => false,
     });
     if takes_tasks {
         return Ok(());

@@ -160,7 +160,10 @@ impl Accepts {
 /// `q=0`: what it stands with is not acceptable (RFC 9110 section 12.4.2).
 fn is_zero_weight(parameter: &str) -> bool {
     let (name, value) = parameter.split_once('=').unwrap_or_default();
-    name.trim_end().eq_ignore_ascii_case("q") && value.trim().parse().is_ok_and(|weight: f32| weight == 0.0)
+    let value = value.trim();
+    name.trim_end().eq_ignore_ascii_case("q")
+        && value.starts_with('0')
+        && value.bytes().all(|byte| matches!(byte, b'0' | b'.'))
 }
 
 /// Why a body cannot be read as it is announced.
