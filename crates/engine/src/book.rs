@@ -197,6 +197,13 @@ impl Book {
         self.pages.get(server).map(|page| Arc::clone(&page.entry))
     }
 
+    /// The last listing of a server.
+    pub(crate) fn listing(&self, server: &ServerName) -> Arc<Listing> {
+        self.pages
+            .get(server)
+            .map_or_else(Arc::default, |page| Arc::clone(&page.listing))
+    }
+
     /// Rises with every change.
     pub(crate) fn revision(&self) -> u64 {
         self.revision

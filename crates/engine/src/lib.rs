@@ -22,7 +22,7 @@ use countersign_core::stages::{Pins, Rights, WriteGate};
 use countersign_sandbox::Scripts;
 use countersign_store::{Ledger, Note};
 use countersign_upstream::Upstreams;
-use tokio::sync::{Notify, broadcast, watch};
+use tokio::sync::{Notify, Semaphore, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -49,6 +49,10 @@ pub struct Settings {
 /// How many changes a slow listener may lag behind before it loses the oldest.
 const CHANGES: usize = 256;
 
+/// How many servers are started and listed at once: enough that a few dead ones hold up nobody, and few
+/// enough that a large fleet does not start all its processes in one moment.
+const LISTED_AT_ONCE: usize = 64;
+
 /// The engine; shared by all edges.
 #[derive(Debug)]
 pub struct Engine {
@@ -70,6 +74,8 @@ struct Shared {
     /// The book's revision that the snapshot in force shows.
     revision: AtomicU64,
     dirty: Notify,
+    /// A place for each server that may be listed at the same time as others.
+    places: Semaphore,
     published: watch::Sender<u64>,
     changes: broadcast::Sender<Change>,
     configuration_error: Mutex<Option<String>>,
@@ -102,6 +108,7 @@ impl Engine {
             settled: AtomicBool::new(false),
             revision: AtomicU64::new(0),
             dirty: Notify::new(),
+            places: Semaphore::new(LISTED_AT_ONCE),
             published: watch::Sender::new(0),
             changes: broadcast::Sender::new(CHANGES),
             configuration_error: Mutex::new(None),

@@ -79,11 +79,14 @@ async fn list(shared: Arc<Shared>, server: ServerName) {
             return;
         };
         let listed_as = shared.settings.load().listed_as.clone();
+        let known = shared.with_book(|book| book.listing(&server));
+        let place = shared.places.acquire().await;
         let listed = shared
             .upstreams
-            .list(&server, &listed_as)
+            .list_again(&server, &listed_as, &known)
             .await
             .map_err(|error| error.reason().to_owned());
+        drop(place);
         log_listing(&entry, &listed);
         let next = shared.with_book(|book| book.end(&entry, listed));
         shared.republish();

@@ -178,7 +178,20 @@ impl Upstreams {
     /// # Errors
     /// When the server cannot be used.
     pub async fn list(&self, server: &ServerName, principal: &PrincipalKey) -> Result<Listing, Error> {
-        Box::pin(listing::list(&self.pool, server, principal)).await
+        self.list_again(server, principal, &Arc::default()).await
+    }
+
+    /// As [`Upstreams::list`]; definitions that are `known` byte for byte are shared and not read again.
+    ///
+    /// # Errors
+    /// When the server cannot be used.
+    pub async fn list_again(
+        &self,
+        server: &ServerName,
+        principal: &PrincipalKey,
+        known: &Arc<Listing>,
+    ) -> Result<Listing, Error> {
+        Box::pin(listing::list(&self.pool, server, principal, known)).await
     }
 
     /// The one door: makes exactly the recorded call.

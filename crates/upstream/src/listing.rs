@@ -2,7 +2,7 @@
 
 mod pages;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,16 +22,26 @@ use crate::text::{code_of, message_of};
 use crate::{Error, params};
 use pages::{Page, Pages};
 
-/// Connects if needed and lists everything.
+/// Connects if needed and lists everything. A definition that is `known` is not read again.
 ///
 /// # Errors
 /// When the server cannot be used, or does not give its tools.
-pub(crate) async fn list(pool: &Pool, name: &ServerName, principal: &PrincipalKey) -> Result<Listing, Error> {
+pub(crate) async fn list(
+    pool: &Pool,
+    name: &ServerName,
+    principal: &PrincipalKey,
+    known: &Arc<Listing>,
+) -> Result<Listing, Error> {
     let mut again = true;
     loop {
         let server = pool.known(name)?;
         let lease = server.checkout(principal).await?;
-        match everything(&lease, server.call_timeout(), server.limit()).await {
+        let source = Source {
+            connection: &lease,
+            patience: server.call_timeout(),
+            limit: server.limit(),
+        };
+        match source.everything(known).await {
             Ok(listing) => return Ok(listing),
             // Listing changes nothing, so it is asked once more.
             Err(failure) if std::mem::take(&mut again) && !matches!(failure, Failure::Refused { .. }) => {
@@ -44,99 +54,24 @@ pub(crate) async fn list(pool: &Pool, name: &ServerName, principal: &PrincipalKe
     }
 }
 
-async fn everything(connection: &Arc<Connection>, patience: Duration, limit: usize) -> Result<Listing, Failure> {
-    let Some(facts) = connection.facts() else {
-        return Err(Failure::NotSent("its handshake is not done".to_owned()));
-    };
-    let offers = facts.capabilities;
-    let source = Source {
-        connection,
-        patience,
-        limit,
-    };
-    let (tools, resources, templates, prompts) = tokio::join!(
-        source.elements(offers.tools, "tools/list", "tools"),
-        source.elements(offers.resources, "resources/list", "resources"),
-        source.elements(offers.resources, "resources/templates/list", "resourceTemplates"),
-        source.elements(offers.prompts, "prompts/list", "prompts"),
-    );
-    let mut problems = Vec::new();
-    // Without its tools a server has no listing; any other list that fails is set aside alone.
-    let tools = distinct(
-        tools?,
-        ToolDefinition::parse,
-        |tool| tool.name.to_string(),
-        &mut problems,
-    );
-    let tools = if connection.is_modern() {
-        well_headed(tools, &mut problems)
-    } else {
-        tools
-    };
-    let mut read = |list: Result<Elements, Failure>, method: &str| {
-        list.unwrap_or_else(|failure| {
-            problems.push(Problem {
-                name: method.to_owned(),
-                what: format!("the list failed: {}", failure.reason()),
-            });
-            Elements::default()
-        })
-    };
-    let (resources, templates, prompts) = (
-        read(resources, "resources/list"),
-        read(templates, "resources/templates/list"),
-        read(prompts, "prompts/list"),
-    );
-    Ok(Listing {
-        protocol: facts.version.as_str().to_owned(),
-        instructions: facts.instructions.clone(),
-        capabilities: offers,
-        tools,
-        resources: distinct(
-            resources,
-            ResourceDefinition::parse_resource,
-            |it| it.uri.clone(),
-            &mut problems,
-        ),
-        templates: distinct(
-            templates,
-            ResourceDefinition::parse_template,
-            |it| it.uri.clone(),
-            &mut problems,
-        ),
-        prompts: distinct(
-            prompts,
-            PromptDefinition::parse,
-            |it| it.name.to_string(),
-            &mut problems,
-        ),
-        problems,
-    })
-}
-
-/// The tools whose `x-mcp-header` annotations can be followed; a client must leave out the others (SEP-2243).
-fn well_headed(tools: Vec<Arc<ToolDefinition>>, problems: &mut Vec<Problem>) -> Vec<Arc<ToolDefinition>> {
-    let kept = tools.into_iter().filter(|tool| {
-        if !tool.has_header_params() {
-            return true;
-        }
-        let headers = param_headers::of_schema(&tool.input_schema);
-        if let Err(what) = &headers {
-            problems.push(Problem {
-                name: tool.name.to_string(),
-                what: what.to_string(),
-            });
-        }
-        headers.is_ok()
-    });
-    kept.collect()
-}
-
 /// The elements of one list, raw, and what was wrong with the list itself.
 #[derive(Debug, Default)]
 struct Elements {
     raw: Vec<Box<str>>,
     problem: Option<Problem>,
+}
+
+impl Elements {
+    /// A list that could not be had.
+    fn failed(method: &str, failure: Failure) -> Self {
+        Self {
+            raw: Vec::new(),
+            problem: Some(Problem {
+                name: method.to_owned(),
+                what: format!("the list failed: {}", failure.reason()),
+            }),
+        }
+    }
 }
 
 struct Source<'a> {
@@ -146,6 +81,39 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
+    async fn everything(&self, known: &Arc<Listing>) -> Result<Listing, Failure> {
+        let Some(facts) = self.connection.facts() else {
+            return Err(Failure::NotSent("its handshake is not done".to_owned()));
+        };
+        let offers = facts.capabilities;
+        let (tools, resources, templates, prompts) = tokio::join!(
+            self.elements(offers.tools, "tools/list", "tools"),
+            self.elements(offers.resources, "resources/list", "resources"),
+            self.elements(offers.resources, "resources/templates/list", "resourceTemplates"),
+            self.elements(offers.prompts, "prompts/list", "prompts"),
+        );
+        let fetched = Fetched {
+            has_header_params: self.connection.is_modern(),
+            // Without its tools a server has no listing; any other list that fails is set aside alone.
+            tools: tools?,
+            resources: resources.unwrap_or_else(|failure| Elements::failed("resources/list", failure)),
+            templates: templates.unwrap_or_else(|failure| Elements::failed("resources/templates/list", failure)),
+            prompts: prompts.unwrap_or_else(|failure| Elements::failed("prompts/list", failure)),
+        };
+        let empty = Listing {
+            protocol: facts.version.as_str().to_owned(),
+            instructions: facts.instructions.clone(),
+            capabilities: offers,
+            ..Listing::default()
+        };
+        // Thousands of definitions take a while to read, and the threads here serve calls.
+        let known = Arc::clone(known);
+        let reading = tokio::task::spawn_blocking(move || fetched.read(empty, &known));
+        reading
+            .await
+            .map_err(|error| Failure::Lost(format!("its lists cannot be read: {error}")))
+    }
+
     /// All pages of one list.
     async fn elements(&self, offered: bool, method: &str, member: &str) -> Result<Elements, Failure> {
         let mut elements = Elements::default();
@@ -185,32 +153,110 @@ impl Source<'_> {
     }
 }
 
-/// Reads elements; of two with one name the first is kept and the second is named.
-fn distinct<T>(
-    elements: Elements,
-    read: fn(&str) -> Result<T, Problem>,
-    name: impl Fn(&T) -> String,
-    problems: &mut Vec<Problem>,
-) -> Vec<Arc<T>> {
-    problems.extend(elements.problem);
-    let mut seen = HashSet::new();
-    let mut kept = Vec::with_capacity(elements.raw.len());
-    for (place, raw) in elements.raw.iter().enumerate() {
-        let problem = match read(raw) {
-            Ok(definition) if seen.insert(name(&definition)) => {
-                kept.push(Arc::new(definition));
-                continue;
-            }
-            Ok(again) => Problem {
-                name: name(&again),
-                what: "listed more than once; the first one is served".to_owned(),
-            },
-            Err(problem) => problem.at(place),
-        };
-        // A server that repeats a page repeats its problems.
-        if !problems.contains(&problem) {
-            problems.push(problem);
-        }
-    }
-    kept
+/// The four lists of a server, not yet read.
+struct Fetched {
+    /// Whether callers are to mirror parameters into headers.
+    has_header_params: bool,
+    tools: Elements,
+    resources: Elements,
+    templates: Elements,
+    prompts: Elements,
 }
+
+impl Fetched {
+    fn read(self, mut listing: Listing, known: &Listing) -> Listing {
+        let problems = &mut listing.problems;
+        listing.tools = TOOLS.read(&self.tools, &known.tools, problems);
+        if self.has_header_params {
+            listing.tools = well_headed(listing.tools, problems);
+        }
+        listing.resources = RESOURCES.read(&self.resources, &known.resources, problems);
+        listing.templates = TEMPLATES.read(&self.templates, &known.templates, problems);
+        listing.prompts = PROMPTS.read(&self.prompts, &known.prompts, problems);
+        listing
+    }
+}
+
+/// The tools whose `x-mcp-header` annotations can be followed; a client must leave out the others (SEP-2243).
+fn well_headed(tools: Vec<Arc<ToolDefinition>>, problems: &mut Vec<Problem>) -> Vec<Arc<ToolDefinition>> {
+    let kept = tools.into_iter().filter(|tool| {
+        if !tool.has_header_params() {
+            return true;
+        }
+        let headers = param_headers::of_schema(&tool.input_schema);
+        if let Err(what) = &headers {
+            problems.push(Problem {
+                name: tool.name.to_string(),
+                what: what.to_string(),
+            });
+        }
+        headers.is_ok()
+    });
+    kept.collect()
+}
+
+/// How the elements of one list are read.
+struct Kind<T> {
+    parse: fn(&str) -> Result<T, Problem>,
+    name: fn(&T) -> &str,
+    raw: fn(&T) -> &str,
+}
+
+const TOOLS: Kind<ToolDefinition> = Kind {
+    parse: ToolDefinition::parse,
+    name: |tool| tool.name.as_str(),
+    raw: ToolDefinition::raw,
+};
+
+const RESOURCES: Kind<ResourceDefinition> = Kind {
+    parse: ResourceDefinition::parse_resource,
+    name: |resource| &resource.uri,
+    raw: ResourceDefinition::raw,
+};
+
+const TEMPLATES: Kind<ResourceDefinition> = Kind {
+    parse: ResourceDefinition::parse_template,
+    ..RESOURCES
+};
+
+const PROMPTS: Kind<PromptDefinition> = Kind {
+    parse: PromptDefinition::parse,
+    name: |prompt| prompt.name.as_str(),
+    raw: PromptDefinition::raw,
+};
+
+impl<T> Kind<T> {
+    /// Reads elements, but none that is known byte for byte. Of two with one name the first is kept and
+    /// the second is named.
+    fn read(&self, elements: &Elements, known: &[Arc<T>], problems: &mut Vec<Problem>) -> Vec<Arc<T>> {
+        problems.extend(elements.problem.clone());
+        let known: HashMap<&str, &Arc<T>> = known.iter().map(|known| ((self.raw)(known), known)).collect();
+        let mut seen = HashSet::new();
+        let mut kept = Vec::with_capacity(elements.raw.len());
+        for (place, raw) in elements.raw.iter().enumerate() {
+            let read = match known.get(&**raw) {
+                Some(known) => Ok(Arc::clone(known)),
+                None => (self.parse)(raw).map(Arc::new),
+            };
+            let problem = match read {
+                Ok(definition) if seen.insert((self.name)(&definition).to_owned()) => {
+                    kept.push(definition);
+                    continue;
+                }
+                Ok(again) => Problem {
+                    name: (self.name)(&again).to_owned(),
+                    what: "listed more than once; the first one is served".to_owned(),
+                },
+                Err(problem) => problem.at(place),
+            };
+            // A server that repeats a page repeats its problems.
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
+        }
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -87,6 +87,9 @@ fn five_thousand_tools_of_fifty_servers_are_listed_in_order_in_both_eras() {
     let mut servers: Vec<String> = servers.collect();
     servers.dedup();
     assert_eq!(servers, in_order);
+    let wanted = &catalogue.tools()[4321];
+    let hits = catalogue.index().search("invoices 4321 of leave");
+    assert_eq!(catalogue.tools()[hits[0].document].name, wanted.name);
     for tool in catalogue.tools() {
         let found = catalogue.tool(tool.name.as_str()).unwrap();
         assert!(Arc::ptr_eq(&found.definition, &tool.definition), "{}", tool.name);
