@@ -7,6 +7,8 @@ mod gateway;
 #[cfg(test)]
 mod guard;
 #[cfg(test)]
+mod large;
+#[cfg(test)]
 mod legacy;
 #[cfg(test)]
 mod modern;
