@@ -54,6 +54,9 @@ pub(crate) enum Command {
     /// Run one of quickstart's sample servers over stdin and stdout.
     #[command(subcommand, hide = true)]
     Sample(Sample),
+    /// End the servers of a gateway that was killed; started by the gateway itself.
+    #[command(hide = true)]
+    Warden,
 }
 
 /// Which configuration folder.

@@ -21,6 +21,9 @@ use crate::reload;
 /// How long a burst of list changes of a server is gathered before one re-list.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 
+/// How long a principal's own connection to a server may be unused before it is ended.
+const IDLE: Duration = Duration::from_secs(30 * 60);
+
 /// A folder that has been read, with its listeners bound; nothing is started yet.
 #[derive(Debug)]
 pub(crate) struct Gateway {
@@ -156,6 +159,9 @@ pub(crate) fn engine_settings(config: &Config) -> countersign_engine::Settings {
             connect_timeout: limits.connect_timeout,
             call_timeout: limits.call_timeout,
             response_bytes: limits.response_bytes,
+            idle: IDLE,
+            // Without its own path there is no warden; children then see the end of their input only.
+            warden: std::env::current_exe().ok(),
         },
         listed_as: Principal::local().key().clone(),
         debounce: DEBOUNCE,

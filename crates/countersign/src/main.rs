@@ -13,6 +13,7 @@ mod reload;
 mod sample;
 mod serve;
 mod tools;
+mod warden;
 
 use std::process::ExitCode;
 
@@ -59,6 +60,10 @@ fn run(args: LowArgs) -> Result<(), Failure> {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut LowArgs::command(), "countersign", &mut script);
             out::print(&String::from_utf8_lossy(&script))
+        }
+        Command::Warden => {
+            warden::run();
+            Ok(())
         }
         Command::Sample(sample) => sample::run(match sample {
             args::Sample::Notes { file } => sample::Sample::Notes(file),

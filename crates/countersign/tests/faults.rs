@@ -53,6 +53,8 @@ mod reload;
 mod resume;
 #[path = "faults/secrets.rs"]
 mod secrets;
+#[path = "faults/servers.rs"]
+mod servers;
 #[path = "faults/sessions.rs"]
 mod sessions;
 #[path = "faults/standing.rs"]

@@ -1,7 +1,7 @@
 //! Keeps the snapshot current: lists servers, retries those that failed, publishes what changed.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use countersign_core::catalogue::{Catalogue, Parts};
@@ -9,6 +9,7 @@ use countersign_core::names::ServerName;
 use countersign_core::server::ServerEntry;
 use countersign_upstream::Event;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::book::{Book, Next};
 use crate::outcome::Change;
@@ -131,26 +132,89 @@ fn log_listing(entry: &ServerEntry, listed: &Result<countersign_core::listing::L
     }
 }
 
+/// What callers were told of last, and until when they are told nothing more.
+#[derive(Debug)]
+struct Told {
+    catalogue: Arc<Catalogue>,
+    quiet: Option<Instant>,
+    untold: bool,
+}
+
+impl Told {
+    fn of(catalogue: Arc<Catalogue>) -> Self {
+        Self {
+            catalogue,
+            quiet: None,
+            untold: false,
+        }
+    }
+
+    /// Tells callers which of their lists differ from what they were told of last: at once, and then not again
+    /// within the debounce. A list that changed and changed back meanwhile has not changed.
+    fn tell(&mut self, shared: &Shared) {
+        if self.quiet.is_some_and(|quiet| Instant::now() < quiet) {
+            self.untold = true;
+            return;
+        }
+        self.untold = false;
+        let now = shared.catalogue.load_full();
+        let before = std::mem::replace(&mut self.catalogue, Arc::clone(&now));
+        let changes = [
+            (!before.shows_same_tools(&now), Change::Tools),
+            (!before.shows_same_prompts(&now), Change::Prompts),
+            (!before.shows_same_resources(&now), Change::Resources),
+        ];
+        for (_, change) in changes.into_iter().filter(|(differs, _)| *differs) {
+            self.quiet = Some(Instant::now() + shared.settings.load().debounce);
+            shared.announce(change);
+        }
+    }
+
+    /// When what is left to tell may be told.
+    fn due(&self) -> Option<Instant> {
+        self.quiet.filter(|_| self.untold)
+    }
+}
+
 /// Builds and publishes a snapshot whenever the book has changed; bursts become one.
 async fn publish(shared: Arc<Shared>) {
+    let told = Arc::new(Mutex::new(Told::of(shared.catalogue.load_full())));
     loop {
-        shared.dirty.notified().await;
-        let (revision, servers) = shared.with_book(|book| (book.revision(), book.servers()));
-        let naming = shared.settings.load().naming.clone();
+        let due = told.lock().unwrap_or_else(PoisonError::into_inner).due();
+        let is_new = tokio::select! {
+            () = shared.dirty.notified() => true,
+            () = at(due) => false,
+        };
         // Off the threads that serve calls: building, comparing and freeing grow with the catalogue.
-        let here = Arc::clone(&shared);
-        let built = tokio::task::spawn_blocking(move || {
+        let (here, told) = (Arc::clone(&shared), Arc::clone(&told));
+        let done = tokio::task::spawn_blocking(move || {
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            if !is_new {
+                told.tell(&here);
+                return;
+            }
+            let (revision, servers) = here.with_book(|book| (book.revision(), book.servers()));
+            let naming = here.settings.load().naming.clone();
             let before = here.catalogue.load_full();
             let next = before.next(Parts {
                 version: revision,
                 naming,
                 servers,
             });
-            here.swap_in(&Arc::new(next), revision);
+            drop(before);
+            here.swap_in(&Arc::new(next), revision, &mut told);
         });
-        if let Err(error) = built.await {
+        if let Err(error) = done.await {
             tracing::error!(%error, "the catalogue could not be built; the one before stays in force");
         }
+    }
+}
+
+/// Ends at an instant; without one, never.
+async fn at(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -160,6 +224,7 @@ impl Shared {
         let (revision, servers) = self.with_book(|book| (book.revision(), book.servers()));
         let naming = self.settings.load().naming.clone();
         let version = revision;
+        let mut told = Told::of(self.catalogue.load_full());
         self.swap_in(
             &Arc::new(Catalogue::build(Parts {
                 version,
@@ -167,23 +232,17 @@ impl Shared {
                 servers,
             })),
             revision,
+            &mut told,
         );
     }
 
     /// Puts a snapshot in force and tells callers which of their lists differ.
-    fn swap_in(&self, catalogue: &Arc<Catalogue>, revision: u64) {
+    fn swap_in(&self, catalogue: &Arc<Catalogue>, revision: u64, told: &mut Told) {
         for finding in catalogue.findings() {
             tracing::debug!(server = %finding.server, subject = finding.subject.as_deref(), what = %finding.what, "finding");
         }
-        let before = self.catalogue.swap(Arc::clone(catalogue));
-        let changes = [
-            (!before.shows_same_tools(catalogue), Change::Tools),
-            (!before.shows_same_prompts(catalogue), Change::Prompts),
-            (!before.shows_same_resources(catalogue), Change::Resources),
-        ];
-        for (_, change) in changes.into_iter().filter(|(differs, _)| *differs) {
-            self.announce(change);
-        }
+        self.catalogue.store(Arc::clone(catalogue));
+        told.tell(self);
         self.revision.store(revision, Ordering::Release);
         self.published.send_replace(revision);
         self.with_book(|_| ());

@@ -7,6 +7,12 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+#[path = "all/faults.rs"]
+mod faults;
+#[path = "../../upstream/tests/all/peer.rs"]
+#[expect(dead_code, reason = "the tests of connections use all of it")]
+mod peer;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -96,6 +102,8 @@ fn settings() -> Settings {
             connect_timeout: CEILING,
             call_timeout: CEILING,
             response_bytes: 1 << 20,
+            idle: CEILING,
+            warden: None,
         },
         listed_as: Principal::local().key().clone(),
         debounce: Duration::from_millis(10),

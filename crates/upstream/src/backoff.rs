@@ -43,6 +43,11 @@ impl Backoff {
         self.until = Some(at + wait);
     }
 
+    /// A connection ended at `at`, having been up for `up`; however often that happens, it is never permanent.
+    pub(crate) fn paused(&mut self, at: Instant, up: Duration) {
+        self.ended(at, up.max(FAST));
+    }
+
     /// A start failed at `at`, after `tried`; it never was up.
     pub(crate) fn failed(&mut self, at: Instant, tried: Duration) {
         self.ended(at, tried.min(FAST));

@@ -18,6 +18,7 @@ use crate::flight::Flight;
 use crate::passage::Passage;
 use crate::pending::{Back, Delivered};
 use crate::pool::Pool;
+use crate::server::Purpose;
 use crate::text::shown;
 use crate::{Answer, Error, params, task};
 
@@ -37,13 +38,16 @@ async fn run(pool: &Pool, call: &ExactCall, passage: &Passage) -> Answer {
     // INVARIANT: a call whose fate is unknown is sent again only if it changes nothing (I5).
     let reads = call.classified().effect == Effect::ReadOnly;
     let mut again = true;
+    // A new instance of a server first breaks the old connections and then does not know the session: that is
+    // one repetition for either, and the second is of a call that certainly did not run.
+    let mut new_session = true;
     loop {
         let server = match pool.known(name) {
             Ok(server) => server,
             Err(error) => return Answer::NotSent(error),
         };
         let lease = tokio::select! {
-            lease = server.checkout(call.principal().key()) => match lease {
+            lease = server.checkout(call.principal().key(), Purpose::Call) => match lease {
                 Ok(lease) => lease,
                 // The entry was changed while the connection was made: the new one is asked.
                 Err(_replaced) if again && pool.replaced(&server) => {
@@ -58,9 +62,8 @@ async fn run(pool: &Pool, call: &ExactCall, passage: &Passage) -> Answer {
             Ok(answer) => return answer,
             Err(failure) => failure,
         };
-        let may_repeat = std::mem::take(&mut again);
         match failure {
-            Failure::NotSent(_) if may_repeat => {}
+            Failure::NotSent(_) if std::mem::take(&mut again) => {}
             Failure::NotSent(reason) | Failure::Refused { reason, .. } => {
                 return Answer::NotSent(server.unavailable(reason));
             }
@@ -68,12 +71,13 @@ async fn run(pool: &Pool, call: &ExactCall, passage: &Passage) -> Answer {
                 server.discard(&lease, "the server does not know the session any more");
                 // The server refused the request itself, so the call did not run; a mutating one is still
                 // the caller's to repeat, never ours (I5).
-                if !(reads && may_repeat) {
+                if !(reads && std::mem::take(&mut new_session)) {
                     let reason = "it had ended the session and did not take the call; call again".to_owned();
                     return Answer::NotSent(server.unavailable(reason));
                 }
             }
-            Failure::Lost(_) if reads && may_repeat && lease.is_http() && !lease.closed.is_cancelled() => {}
+            Failure::Lost(_)
+                if reads && lease.is_http() && !lease.closed.is_cancelled() && std::mem::take(&mut again) => {}
             Failure::Lost(reason) => return Answer::Lost { reason },
         }
     }
@@ -131,7 +135,10 @@ async fn attempt(
         biased;
         delivered = exchanged => {
             delivered.map(|delivered| match delivered {
-                Delivered::Result(result) => Answer::Result(result),
+                Delivered::Result(result) => {
+                    remember(connection, operation);
+                    Answer::Result(result)
+                }
                 Delivered::Error(error) => Answer::Error(error),
             })
         }
@@ -140,6 +147,24 @@ async fn attempt(
         limit = silence(&back, patience) => {
             Ok(Answer::Lost { reason: format!("no answer within {}", shown(limit)) })
         }
+    }
+}
+
+/// A legacy server forgets subscriptions with its connection; what was wished is remembered here.
+fn remember(connection: &Connection, operation: &Operation) {
+    match operation {
+        Operation::Subscribe { uri } => {
+            connection.watch.wished().add(uri);
+        }
+        Operation::Unsubscribe { uri } => {
+            connection.watch.wished().remove(uri);
+        }
+        Operation::CallTool { .. }
+        | Operation::RunCore { .. }
+        | Operation::ReadResource { .. }
+        | Operation::GetPrompt { .. }
+        | Operation::Task { .. }
+        | Operation::Complete { .. } => {}
     }
 }
 

@@ -1,6 +1,6 @@
 //! One connection to one server: what was negotiated, what is under way, and how it ends.
 
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,11 +21,13 @@ use crate::http::Link as HttpLink;
 use crate::pending::{Back, Delivered, Pending};
 use crate::stdio::Log;
 use crate::text::shown;
-use crate::watch::Watch;
+use crate::watch::{Watch, Wished};
 use crate::{duplex, http};
 
 /// How many answers to requests of one server may be on their way at once.
 const ANSWERS: usize = 64;
+/// How long a server may take to accept a message that is no request.
+pub(crate) const TAKEN: Duration = Duration::from_secs(30);
 
 /// How messages travel.
 #[derive(Debug)]
@@ -65,6 +67,9 @@ pub(crate) struct Connection {
     ended: OnceLock<(Instant, String)>,
     leases: AtomicUsize,
     idle: Notify,
+    /// When a lease was given back last, in milliseconds after `born`.
+    used: AtomicU64,
+    born: Instant,
 }
 
 impl Connection {
@@ -77,7 +82,7 @@ impl Connection {
             link,
             events: whose.events,
             pending: Pending::default(),
-            watch: Watch::default(),
+            watch: Watch::new(whose.wished),
             closed: ending.token(),
             gone: CancellationToken::new(),
             answers: Arc::new(Semaphore::new(ANSWERS)),
@@ -87,6 +92,8 @@ impl Connection {
             ended: OnceLock::new(),
             leases: AtomicUsize::new(0),
             idle: Notify::new(),
+            used: AtomicU64::new(0),
+            born: Instant::now(),
         })
     }
 
@@ -134,12 +141,10 @@ impl Connection {
             Link::Duplex(outbox) => {
                 let answer = self.pending.expect(out.id, back.cloned()).map_err(Failure::NotSent)?;
                 let message = rpc::request(&out.id.to_string(), out.method, out.params);
-                outbox.send(message).await.map_err(Failure::NotSent)?;
-                match answer.await {
-                    Ok(Ok(delivered)) => Ok(delivered),
-                    Ok(Err(reason)) => Err(Failure::Lost(reason)),
-                    Err(_closed) => Err(Failure::Lost("the connection ended".to_owned())),
-                }
+                outbox.send(message, Some(out.id)).await.map_err(Failure::NotSent)?;
+                answer
+                    .await
+                    .unwrap_or_else(|_closed| Err(Failure::Lost("the connection ended".to_owned())))
             }
         }
     }
@@ -197,7 +202,7 @@ impl Connection {
     pub(crate) async fn tell(self: &Arc<Self>, message: String) -> Result<(), Failure> {
         match &self.link {
             Link::Http(link) => http::tell(self, link, message).await,
-            Link::Duplex(outbox) => outbox.send(message).await.map_err(Failure::NotSent),
+            Link::Duplex(outbox) => outbox.send(message, None).await.map_err(Failure::NotSent),
         }
     }
 
@@ -220,9 +225,12 @@ impl Connection {
         let connection = Arc::clone(self);
         runtime.spawn(async move {
             tokio::select! {
-                sent = connection.tell(message) => {
-                    if let Err(failure) = sent {
-                        let reason = failure.reason();
+                sent = tokio::time::timeout(TAKEN, connection.tell(message)) => {
+                    let failure = sent.map_or_else(
+                        |_elapsed| Some("the server did not take it in time".to_owned()),
+                        |sent| sent.err().map(Failure::reason),
+                    );
+                    if let Some(reason) = failure {
                         tracing::debug!(server = %connection.server, reason, "a message could not be sent");
                     }
                 }
@@ -313,9 +321,17 @@ impl Connection {
 
     /// One less holds it.
     pub(crate) fn let_go(&self) {
+        let now = u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.used.store(now, Ordering::Release);
         if self.leases.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.idle.notify_waiters();
         }
+    }
+
+    /// For how long nobody has held the connection; `None` while somebody does.
+    pub(crate) fn unused_for(&self) -> Option<Duration> {
+        let used = Duration::from_millis(self.used.load(Ordering::Acquire));
+        (self.leases.load(Ordering::Acquire) == 0).then(|| self.born.elapsed().saturating_sub(used))
     }
 
     /// Waits until no call holds the connection.
@@ -341,4 +357,6 @@ pub(crate) struct Whose {
     pub(crate) events: Events,
     /// Where its own words go, and what masks them.
     pub(crate) log: Arc<Log>,
+    /// The resources that the principal wishes to be told of; they outlive a connection.
+    pub(crate) wished: Arc<Wished>,
 }

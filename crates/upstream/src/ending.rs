@@ -1,23 +1,31 @@
 //! The end of all connections: told once, and awaited until nothing of them is left.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
+
+use crate::stdio::Warden;
 
 /// A handle on the end, held by everything that must not outlive it.
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
     told: CancellationToken,
     rest: TaskTracker,
+    /// Ends children where this process cannot any more.
+    pub(crate) warden: Arc<Warden>,
 }
 
 impl Ending {
     /// An end that is still to come, and the guard whose drop tells it.
-    pub(crate) fn new() -> (Self, DropGuard) {
+    pub(crate) fn new(warden: Option<PathBuf>) -> (Self, DropGuard) {
         let told = CancellationToken::new();
         let guard = told.clone().drop_guard();
         let rest = TaskTracker::new();
-        (Self { told, rest }, guard)
+        let warden = Arc::new(Warden::new(warden));
+        (Self { told, rest, warden }, guard)
     }
 
     /// A token that is cancelled with the end.

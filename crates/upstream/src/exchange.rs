@@ -28,6 +28,13 @@ pub(crate) struct Announces {
     pub(crate) resources: bool,
 }
 
+impl Announces {
+    /// Whether there is any.
+    pub(crate) fn any(self) -> bool {
+        self.tools || self.prompts || self.resources
+    }
+}
+
 /// Why an exchange brought no answer.
 #[derive(Debug)]
 pub(crate) enum Failure {

@@ -24,7 +24,7 @@ use crate::pending::{Back, Delivered};
 use crate::text::code_of;
 
 pub(crate) use client::Client;
-pub(crate) use stream::{End, Stream};
+pub(crate) use stream::{End, Piece, Stream};
 
 /// What is asked for with every request, whatever a caller asked us for.
 pub(crate) const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -238,7 +238,7 @@ pub(crate) async fn answer(
     if starts_with(kind, "application/json") {
         let text = whole(response.into_body(), link.limit).await?;
         let text = std::str::from_utf8(&text).map_err(|_error| Failure::Lost("its answer is not UTF-8".to_owned()))?;
-        return match inbound::receive(connection, text, back) {
+        return match inbound::receive_for(connection, text, back, out.id) {
             Heard::Answer(id, delivered) if id == out.id => Ok(delivered),
             Heard::Answer(_, _) => Err(Failure::Lost("its answer has the id of another request".to_owned())),
             Heard::Said => Err(Failure::Lost("its answer is no response".to_owned())),
@@ -310,7 +310,8 @@ fn names_session(error: &RawValue) -> bool {
     code_of(error) == Some(-32000) && message.is_some_and(|message| message.contains("session"))
 }
 
-fn refused(status: StatusCode) -> Failure {
+/// What a status that is no success says of the request.
+pub(crate) fn refused(status: StatusCode) -> Failure {
     let reason = match status.canonical_reason() {
         _ if status.is_redirection() => format!("it redirects (HTTP {}), which is not followed", status.as_u16()),
         Some(words) => format!("it answered HTTP {} {words}", status.as_u16()),

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use crate::connection::Connection;
 use crate::passage::Reply;
 use crate::pending::{Back, Delivered};
+use crate::watch;
 
 /// What one message was.
 #[derive(Debug)]
@@ -52,6 +53,29 @@ pub(crate) fn receive(connection: &Arc<Connection>, text: &str, back: Option<&Ar
     }
 }
 
+/// Takes what may be a batch, in the version that has them; of the answers in it only the wanted one is given back.
+pub(crate) fn receive_for(connection: &Arc<Connection>, text: &str, back: Option<&Arc<Back>>, wanted: i64) -> Heard {
+    let trimmed = text.trim_start_matches('\u{feff}').trim_start();
+    if !trimmed.starts_with('[') || !rpc::has_batches(connection.version()) {
+        return receive(connection, text, back);
+    }
+    let Ok(messages) = serde_json::from_str::<Vec<&RawValue>>(trimmed) else {
+        return Heard::Garbage("a batch that is no JSON".to_owned());
+    };
+    let mut heard = Heard::Said;
+    for message in messages {
+        match receive(connection, message.get(), back) {
+            Heard::Answer(id, delivered) if id == wanted => heard = Heard::Answer(id, delivered),
+            Heard::Answer(id, _) => {
+                tracing::debug!(server = %connection.server, id, "an answer came that nobody waits for");
+            }
+            Heard::Said => {}
+            Heard::Garbage(what) => tracing::debug!(server = %connection.server, what, "skipped what is no message"),
+        }
+    }
+    heard
+}
+
 /// Our ids are integers; some servers give them back as strings.
 fn our_id(id: &RawValue) -> Option<i64> {
     id.get().trim_matches('"').parse().ok()
@@ -79,7 +103,7 @@ fn notification(connection: &Arc<Connection>, method: &str, params: Option<&RawV
                 connection.events.task(connection.principal.as_ref(), params);
             }
         }
-        "notifications/subscriptions/acknowledged" => connection.watch.acknowledged(),
+        "notifications/subscriptions/acknowledged" => watch::acknowledged(connection),
         // A request of the server that it takes back: its caller's client finds out by itself.
         "notifications/cancelled" => {}
         "notifications/message" => match (caller(connection, back), params) {

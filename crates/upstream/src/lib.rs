@@ -44,6 +44,10 @@ pub struct Settings {
     pub call_timeout: Duration,
     /// How large one message of a server may be, in bytes.
     pub response_bytes: usize,
+    /// How long a principal's own connection may be unused before it is ended.
+    pub idle: Duration,
+    /// The program whose command `warden` ends the process groups that outlive a gateway which was killed.
+    pub warden: Option<std::path::PathBuf>,
 }
 
 /// Why a server could not be used.

@@ -18,6 +18,7 @@ use crate::connection::Connection;
 use crate::exchange::Failure;
 use crate::pending::Delivered;
 use crate::pool::Pool;
+use crate::server::Purpose;
 use crate::text::{code_of, message_of};
 use crate::{Error, params};
 use pages::{Page, Pages};
@@ -35,7 +36,7 @@ pub(crate) async fn list(
     let mut again = true;
     loop {
         let server = pool.known(name)?;
-        let lease = server.checkout(principal).await?;
+        let lease = server.checkout(principal, Purpose::List).await?;
         let source = Source {
             connection: &lease,
             patience: server.call_timeout(),

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use crate::exchange::Failure;
 use crate::passage::{Passage, ToCaller};
 
 /// An answer of a server, byte for byte.
@@ -115,8 +116,8 @@ impl Back {
     }
 }
 
-/// What a duplex connection hands to the one who asked; `Err` says why the answer is lost.
-pub(crate) type Awaited = Result<Delivered, String>;
+/// What a duplex connection hands to the one who asked; `Err` says why there is no answer.
+pub(crate) type Awaited = Result<Delivered, Failure>;
 
 #[derive(Debug)]
 struct Waiter {
@@ -183,6 +184,28 @@ impl Pending {
             .is_some_and(|sender| sender.send(answer).is_ok())
     }
 
+    /// Whether somebody still waits for the answer to a request.
+    pub(crate) fn waits(&self, id: i64) -> bool {
+        self.lock().by_id.contains_key(&id)
+    }
+
+    /// Every answer that is waited for over the connection's one stream is lost; `false` when there is none.
+    pub(crate) fn lose_all(&self, reason: &str) -> bool {
+        let waiting: Vec<_> = {
+            let mut waiters = self.lock();
+            let all = std::mem::take(&mut waiters.by_id);
+            let (over_stream, rest) = all.into_iter().partition(|(_, waiter)| waiter.answer.is_some());
+            waiters.by_id = rest;
+            let over_stream: HashMap<i64, Waiter> = over_stream;
+            over_stream.into_values().filter_map(|waiter| waiter.answer).collect()
+        };
+        let any = !waiting.is_empty();
+        for sender in waiting {
+            sender.send(Err(Failure::Lost(reason.to_owned()))).ok();
+        }
+        any
+    }
+
     /// The way back of one call.
     pub(crate) fn back(&self, id: i64) -> Option<Arc<Back>> {
         self.lock().by_id.get(&id).and_then(|waiter| waiter.back.clone())
@@ -224,7 +247,7 @@ impl Pending {
             std::mem::take(&mut waiters.by_id)
         };
         for sender in ended.into_values().filter_map(|waiter| waiter.answer) {
-            sender.send(Err(reason.to_owned())).ok();
+            sender.send(Err(Failure::Lost(reason.to_owned()))).ok();
         }
     }
 

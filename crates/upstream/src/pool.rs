@@ -29,7 +29,7 @@ pub(crate) struct Pool {
 impl Pool {
     /// No servers yet.
     pub(crate) fn new(settings: Settings, events: mpsc::Sender<Event>) -> Self {
-        let (ending, end_on_drop) = Ending::new();
+        let (ending, end_on_drop) = Ending::new(settings.warden.clone());
         Self {
             client: Client::new(settings.connect_timeout),
             settings: Arc::new(settings),
@@ -46,14 +46,16 @@ impl Pool {
             let mut servers = self.servers.write().unwrap_or_else(PoisonError::into_inner);
             let mut before = std::mem::take(&mut *servers);
             for entry in entries {
-                let kept = before.remove(&entry.name).filter(|server| {
-                    let unchanged = server.entry.digest == entry.digest;
-                    if !unchanged {
-                        server.retire();
+                let server = match before.remove(&entry.name) {
+                    Some(server) if server.entry.digest == entry.digest => server,
+                    Some(changed) => {
+                        let server = self.fresh(entry);
+                        server.take_wishes(&changed);
+                        changed.retire();
+                        server
                     }
-                    unchanged
-                });
-                let server = kept.unwrap_or_else(|| self.fresh(entry));
+                    None => self.fresh(entry),
+                };
                 servers.insert(entry.name.clone(), server);
             }
             before

@@ -1,5 +1,7 @@
 //! One server of the catalogue file: its connections, one per principal or one for all.
 
+mod slot;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
@@ -11,7 +13,9 @@ use countersign_core::server::{ServerEntry, Sharing, Start, Transport};
 use countersign_wire::version::Era;
 use futures_util::FutureExt;
 use futures_util::future::{Shared, join_all};
+use slot::{Place, Slot};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use crate::backoff::{Backoff, Wait};
 use crate::connect::{Recipe, connect};
@@ -23,7 +27,17 @@ use crate::http::Client;
 use crate::stdio::Log;
 use crate::{Error, Event, Settings, Status};
 
-type Connecting = Shared<Pin<Box<dyn Future<Output = Result<Arc<Connection>, String>> + Send>>>;
+type Made = Result<Arc<Connection>, String>;
+type Connecting = Shared<Pin<Box<dyn Future<Output = Made> + Send>>>;
+
+/// What a connection is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A call.
+    Call,
+    /// A listing: the connection also hears of changes, and stays.
+    List,
+}
 
 /// One server, as one version of its entry has it.
 pub(crate) struct Server {
@@ -55,22 +69,6 @@ enum Phase {
     Stopped,
     /// Its entry was changed or removed.
     Retired,
-}
-
-#[derive(Default)]
-struct Slot {
-    place: Place,
-    backoff: Backoff,
-    /// When the handshake of the last connection was done.
-    since: Option<Instant>,
-}
-
-#[derive(Default)]
-enum Place {
-    #[default]
-    Empty,
-    Connecting(Connecting),
-    Up(Arc<Connection>),
 }
 
 impl Server {
@@ -117,14 +115,17 @@ impl Server {
     ///
     /// # Errors
     /// When there can be none now.
-    pub(crate) async fn checkout(self: &Arc<Self>, principal: &PrincipalKey) -> Result<Lease, Error> {
+    pub(crate) async fn checkout(self: &Arc<Self>, principal: &PrincipalKey, purpose: Purpose) -> Result<Lease, Error> {
         let key = match self.entry.sharing {
             Sharing::PerPrincipal => Some(principal.clone()),
             Sharing::Shared => None,
         };
         let connecting = {
             let mut state = self.lock();
-            match self.place(&mut state, key).map_err(|reason| self.unavailable(reason))? {
+            match self
+                .place(&mut state, key, purpose)
+                .map_err(|reason| self.unavailable(reason))?
+            {
                 Ok(lease) => return Ok(lease),
                 Err(connecting) => connecting,
             }
@@ -142,51 +143,72 @@ impl Server {
         self: &Arc<Self>,
         state: &mut State,
         key: Option<PrincipalKey>,
+        purpose: Purpose,
     ) -> Result<Result<Lease, Connecting>, String> {
         self.check(state.phase)?;
         let slot = state.slots.entry(key.clone()).or_default();
+        slot.lists |= purpose == Purpose::List;
         match &slot.place {
             Place::Up(connection) if !connection.closed.is_cancelled() => return Ok(Ok(Lease::of(connection))),
             Place::Connecting(connecting) => return Ok(Err(connecting.clone())),
-            Place::Up(connection) => {
-                let (at, reason) = connection
-                    .ended()
-                    .cloned()
-                    .unwrap_or_else(|| (Instant::now(), String::new()));
-                let up = slot
-                    .since
-                    .map_or(Duration::ZERO, |since| at.saturating_duration_since(since));
-                if self.is_child() {
-                    slot.backoff.ended(at, up);
-                }
-                state.last_error = Some(reason);
-                slot.place = Place::Empty;
-            }
+            Place::Up(_) => state.last_error = slot.gone(&self.entry.transport),
             Place::Empty => {}
         }
         if let Err(wait) = slot.backoff.check(Instant::now()) {
             let last = state.last_error.as_deref().unwrap_or("it ended");
-            return Err(match wait {
-                // The length of the wait is not said: the text is kept in the catalogue and grows stale.
-                Wait::For(_) => format!("{last}; it is started again, with growing pauses"),
-                Wait::Forever => {
-                    format!(
-                        "{last}; it ended too often right after its start and is not started again until its entry changes or core_server_start is called"
-                    )
-                }
-            });
+            return Err(self.paused(last, wait));
         }
         let server = Arc::clone(self);
         // A task of its own: a caller that goes away does not take the others' connection along.
-        let task = self.ending.spawn_until(async move { server.open(key).await });
-        let connecting: Connecting = async move {
-            let made = task.await.ok().flatten();
-            made.unwrap_or_else(|| Err("connecting was interrupted".to_owned()))
-        }
-        .boxed()
-        .shared();
+        let whose = key.clone();
+        let task = self
+            .ending
+            .spawn_until(async move { server.open(whose, purpose).await });
+        let connecting = self.connecting(key, task);
         slot.place = Place::Connecting(connecting.clone());
         Ok(Err(connecting))
+    }
+
+    /// What everybody waits for who wants this connection. Should making it panic, the next use tries again.
+    fn connecting(self: &Arc<Self>, key: Option<PrincipalKey>, task: JoinHandle<Option<Made>>) -> Connecting {
+        let server = Arc::downgrade(self);
+        async move {
+            match task.await {
+                Ok(Some(made)) => made,
+                Ok(None) => Err("the gateway is shutting down".to_owned()),
+                Err(_panicked) => {
+                    if let Some(server) = server.upgrade() {
+                        server.interrupted(&key);
+                    }
+                    Err("connecting was interrupted by a fault of the gateway; the next use tries again".to_owned())
+                }
+            }
+        }
+        .boxed()
+        .shared()
+    }
+
+    fn interrupted(&self, key: &Option<PrincipalKey>) {
+        tracing::error!(server = %self.entry.name, "connecting was interrupted by a panic");
+        let mut state = self.lock();
+        if let Some(slot) = state.slots.get_mut(key)
+            && matches!(slot.place, Place::Connecting(_))
+        {
+            slot.place = Place::Empty;
+            // Not without a pause: it may happen again.
+            slot.backoff.paused(Instant::now(), Duration::ZERO);
+        }
+    }
+
+    fn paused(&self, last: &str, wait: Wait) -> String {
+        let again = if self.is_child() { "started" } else { "connected" };
+        match wait {
+            // The length of the wait is not said: the text is kept in the catalogue and grows stale.
+            Wait::For(_) => format!("{last}; it is {again} again, with growing pauses"),
+            Wait::Forever => format!(
+                "{last}; it ended too often right after its start and is not started again until its entry changes or core_server_start is called"
+            ),
+        }
     }
 
     fn check(&self, phase: Phase) -> Result<(), String> {
@@ -202,8 +224,12 @@ impl Server {
         matches!(self.entry.transport, Transport::Stdio { .. })
     }
 
-    async fn open(&self, key: Option<PrincipalKey>) -> Result<Arc<Connection>, String> {
-        let era = self.lock().era;
+    async fn open(self: &Arc<Self>, key: Option<PrincipalKey>, purpose: Purpose) -> Made {
+        let (era, wished) = {
+            let mut state = self.lock();
+            let era = state.era;
+            (era, Arc::clone(&state.slots.entry(key.clone()).or_default().wished))
+        };
         let recipe = Recipe {
             transport: &self.entry.transport,
             whose: Whose {
@@ -211,6 +237,7 @@ impl Server {
                 principal: key.clone(),
                 events: self.events.clone(),
                 log: Arc::clone(&self.log),
+                wished,
             },
             era,
             client: &self.client,
@@ -223,7 +250,7 @@ impl Server {
         let mut state = self.lock();
         let phase = self.check(state.phase);
         let state = &mut *state;
-        let slot = state.slots.entry(key).or_default();
+        let slot = state.slots.entry(key.clone()).or_default();
         match made {
             Ok(connection) => {
                 if let Err(reason) = phase {
@@ -234,11 +261,13 @@ impl Server {
                 tracing::info!(server = %self.entry.name, version = connection.version().as_str(), "connected");
                 state.era = Some(connection.version().era());
                 state.last_error = None;
-                // What a server that was away publishes now may differ from what it published before.
-                if slot.since.replace(Instant::now()).is_some() {
+                // What a server that was away publishes now may differ from what it published before; a
+                // listing that made the connection finds out by itself.
+                if slot.since.replace(Instant::now()).is_some() && purpose == Purpose::Call {
                     self.events.list_changed();
                 }
                 slot.place = Place::Up(Arc::clone(&connection));
+                self.end_when_unused(key, &connection);
                 Ok(connection)
             }
             Err(reason) => {
@@ -249,12 +278,70 @@ impl Server {
                 state.era = None;
                 state.last_error = Some(reason.clone());
                 slot.place = Place::Empty;
-                if self.is_child() {
+                match self.entry.transport {
                     // An attempt that took long was no fast end: the machine may be slow.
-                    slot.backoff.failed(Instant::now(), begun.elapsed());
+                    Transport::Stdio { .. } => slot.backoff.failed(Instant::now(), begun.elapsed()),
+                    Transport::Sse { .. } => slot.backoff.paused(Instant::now(), Duration::ZERO),
+                    // A request that finds nobody costs little, and the server may be there again.
+                    Transport::Http { .. } => {}
                 }
                 Err(reason)
             }
+        }
+    }
+
+    /// Ends a principal's own connection once nobody has used it for long: a child or a session for every
+    /// principal that ever called would add up. Connections that hear of changes stay.
+    fn end_when_unused(self: &Arc<Self>, key: Option<PrincipalKey>, connection: &Arc<Connection>) {
+        if key.is_none() {
+            return;
+        }
+        let (server, connection, idle) = (Arc::downgrade(self), Arc::clone(connection), self.settings.idle);
+        tokio::spawn(async move {
+            let mut wait = idle;
+            loop {
+                tokio::select! {
+                    () = tokio::time::sleep(wait) => {}
+                    () = connection.closed.cancelled() => return,
+                }
+                let Some(server) = server.upgrade() else { return };
+                wait = match connection.unused_for() {
+                    Some(unused) if unused < idle => idle.saturating_sub(unused),
+                    Some(_) if server.ended_unused(&key, &connection) => return,
+                    Some(_) | None => idle,
+                };
+            }
+        });
+    }
+
+    /// Ends a connection if it may end; new users and this are in each other's order by the lock.
+    fn ended_unused(&self, key: &Option<PrincipalKey>, connection: &Arc<Connection>) -> bool {
+        let mut state = self.lock();
+        let Some(slot) = state.slots.get_mut(key) else {
+            return false;
+        };
+        let is_current = matches!(&slot.place, Place::Up(current) if Arc::ptr_eq(current, connection));
+        if !is_current || slot.lists || !slot.wished.is_empty() || connection.unused_for().is_none() {
+            return false;
+        }
+        tracing::info!(server = %self.entry.name, "a principal's connection was not used for long and ends");
+        state.slots.remove(key);
+        connection.end("it was not used for long");
+        true
+    }
+
+    /// Takes over what principals of a former version of the entry wish to be told of.
+    pub(crate) fn take_wishes(&self, former: &Self) {
+        let wishes: Vec<_> = former
+            .lock()
+            .slots
+            .iter()
+            .filter(|(_, slot)| !slot.wished.is_empty())
+            .map(|(key, slot)| (key.clone(), Arc::clone(&slot.wished)))
+            .collect();
+        let mut state = self.lock();
+        for (key, wished) in wishes {
+            state.slots.entry(key).or_default().wished = wished;
         }
     }
 
@@ -334,3 +421,6 @@ impl fmt::Debug for Server {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,20 +1,27 @@
 //! The HTTP+SSE transport of 2024-11-05: messages go out by POST and come in on one event stream.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use ::http::{StatusCode, Uri};
 use countersign_core::server::Transport;
-use http::Uri;
 use http_body_util::{BodyExt, Limited};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
-use crate::connection::{Connection, Link as ConnectionLink, Whose};
-use crate::duplex::{Inbox, Outbox};
+use crate::connection::{Connection, Link as ConnectionLink, TAKEN, Whose};
+use crate::duplex::{Inbox, Letter, Outbox};
 use crate::ending::Ending;
 use crate::exchange::Failure;
-use crate::http::{Client, End, Link, Stream};
+use crate::http::{self, Client, End, Link, Piece, Stream};
+use crate::text::shown;
 
 /// How much of an acknowledgement's body is read, in bytes.
 const ACKNOWLEDGEMENT: usize = 64 * 1024;
+/// How many requests may wait at once for the server to accept them.
+const POSTS: usize = 64;
+/// How long one may take to be accepted.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// Opens the stream and waits for the address that messages go to.
 ///
@@ -35,7 +42,7 @@ pub(crate) async fn open(
     if !response.status().is_success() {
         return Err(format!("it answered HTTP {}", response.status().as_u16()));
     }
-    let mut stream = Stream::new(response.into_body(), limit);
+    let mut stream = Stream::passing_over(response.into_body(), limit);
     let address = loop {
         match stream.next().await {
             Ok(event) if event.event.as_deref() == Some("endpoint") => break event.data,
@@ -51,10 +58,11 @@ pub(crate) async fn open(
     Ok(connection)
 }
 
-async fn run(connection: Arc<Connection>, link: Link, endpoint: Uri, stream: Stream, messages: mpsc::Receiver<String>) {
+async fn run(connection: Arc<Connection>, link: Link, endpoint: Uri, stream: Stream, messages: mpsc::Receiver<Letter>) {
+    let post = Arc::new(Post { link, endpoint });
     let reason = tokio::select! {
         reason = read(&connection, stream) => Some(reason),
-        reason = write(&link, &endpoint, messages) => Some(reason),
+        reason = write(&connection, &post, messages) => Some(reason),
         () = connection.closed.cancelled() => None,
     };
     if let Some(reason) = reason {
@@ -65,32 +73,89 @@ async fn run(connection: Arc<Connection>, link: Link, endpoint: Uri, stream: Str
 
 async fn read(connection: &Arc<Connection>, mut stream: Stream) -> String {
     let mut inbox = Inbox::new(Arc::clone(connection));
+    let limit = stream.limit();
     loop {
-        match stream.next().await {
-            Ok(event) => {
-                if let Err(reason) = inbox.take(&event.data) {
-                    return reason;
-                }
-            }
+        let taken = match stream.piece().await {
+            Ok(Piece::Event(event)) => inbox.take(&event.data),
+            Ok(Piece::Cut(cut)) => inbox.too_large(limit, &cut),
             Err(End::Closed) => return "its event stream ended".to_owned(),
             Err(End::Unreadable(reason)) => return reason,
+        };
+        if let Err(reason) = taken {
+            return reason;
         }
     }
 }
 
-async fn write(link: &Link, endpoint: &Uri, mut messages: mpsc::Receiver<String>) -> String {
-    while let Some(message) = messages.recv().await {
-        let response = match link.post_to(endpoint.clone(), link.headers(None), message).await {
-            Ok(response) => response,
-            Err(failure) => return failure.reason(),
+/// Posts messages in their order. Requests are not waited for: a server may take its time to accept one, and that
+/// must not hold up the others, nor the cancellation of that very one.
+async fn write(connection: &Arc<Connection>, post: &Arc<Post>, mut messages: mpsc::Receiver<Letter>) -> String {
+    let mut requests = JoinSet::new();
+    loop {
+        let letter = tokio::select! {
+            letter = messages.recv(), if requests.len() < POSTS => letter,
+            Some(posted) = requests.join_next() => match posted {
+                Ok(Err(reason)) => return reason,
+                Ok(Ok(())) | Err(_) => continue,
+            },
         };
-        let status = response.status();
-        Limited::new(response.into_body(), ACKNOWLEDGEMENT).collect().await.ok();
-        if !status.is_success() {
-            return format!("it answered HTTP {} to a message", status.as_u16());
+        let Some(letter) = letter else {
+            return "the connection ended".to_owned();
+        };
+        let Some(id) = letter.request else {
+            match tokio::time::timeout(TAKEN, post.send(letter.text)).await {
+                Ok(Ok(())) => continue,
+                Ok(Err(failure)) => return failure.reason(),
+                Err(_elapsed) => return format!("it did not accept a message within {}", shown(TAKEN)),
+            }
+        };
+        if connection.pending.waits(id) {
+            let (connection, post) = (Arc::clone(connection), Arc::clone(post));
+            requests.spawn(async move { request(&connection, &post, id, letter.text).await });
         }
     }
-    "the connection ended".to_owned()
+}
+
+/// Posts one request.
+///
+/// # Errors
+/// Why the connection is of no use any more.
+async fn request(connection: &Connection, post: &Post, id: i64, text: String) -> Result<(), String> {
+    // Whoever asked has given up long before; this only bounds what is kept of it.
+    let failure = match tokio::time::timeout(LONGEST, post.send(text)).await {
+        Ok(Ok(())) | Err(_) => return Ok(()),
+        Ok(Err(failure)) => failure,
+    };
+    let gone = matches!(&failure, Failure::Refused { status, .. } if matches!(*status, StatusCode::NOT_FOUND | StatusCode::GONE));
+    if gone {
+        connection.pending.deliver(id, Err(Failure::SessionLost));
+        return Err("it does not know the session any more".to_owned());
+    }
+    connection.pending.deliver(id, Err(failure));
+    Ok(())
+}
+
+/// Where messages go.
+#[derive(Debug)]
+struct Post {
+    link: Link,
+    endpoint: Uri,
+}
+
+impl Post {
+    async fn send(&self, text: String) -> Result<(), Failure> {
+        let response = self
+            .link
+            .post_to(self.endpoint.clone(), self.link.headers(None), text)
+            .await?;
+        let status = response.status();
+        Limited::new(response.into_body(), ACKNOWLEDGEMENT).collect().await.ok();
+        if status.is_success() {
+            Ok(())
+        } else {
+            Err(http::refused(status))
+        }
+    }
 }
 
 /// The address of messages. It must be of the same origin: what the operator wrote down is trusted,

@@ -2,6 +2,7 @@
 
 mod lines;
 mod log;
+mod warden;
 
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -14,14 +15,15 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use crate::connection::{Connection, Link, Whose};
-use crate::duplex::{Inbox, Outbox};
+use crate::duplex::{Inbox, Letter, Outbox};
 use crate::ending::Ending;
 use lines::{Line, Lines};
 
 pub(crate) use log::Log;
+pub(crate) use warden::Warden;
+use warden::Watched;
 
 /// What a child gets in a clean environment (spec 2.2).
 const CLEAN: &[&str] = &["PATH", "HOME", "LANG"];
@@ -45,8 +47,11 @@ pub(crate) fn start(
     limit: usize,
     ending: &Ending,
 ) -> Result<Arc<Connection>, String> {
+    let process = spawn(transport)?;
     let mut child = Child {
-        process: spawn(transport)?,
+        // The child leads its group, so that its number is the group's.
+        _watched: ending.warden.watch(process.id()),
+        process,
         reaped: false,
     };
     let pipes = (
@@ -59,7 +64,7 @@ pub(crate) fn start(
     };
     let (outbox, messages) = Outbox::new();
     let connection = Connection::new(whose, Link::Duplex(outbox), ending);
-    tokio::spawn(write(stdin, messages, connection.closed.clone()));
+    tokio::spawn(write(stdin, messages, Arc::clone(&connection)));
     tokio::spawn(drain(stderr, Arc::clone(&connection.log)));
     let reader = tokio::spawn(read(stdout, Arc::clone(&connection), limit));
     ending.spawn(supervise(child, reader, Arc::clone(&connection)));
@@ -116,6 +121,7 @@ fn spawn(transport: &Transport) -> Result<Box<dyn ChildWrapper>, String> {
 #[derive(Debug)]
 struct Child {
     process: Box<dyn ChildWrapper>,
+    _watched: Watched,
     reaped: bool,
 }
 
@@ -192,26 +198,37 @@ fn ended(status: Option<ExitStatus>) -> String {
 }
 
 /// Writes messages until the connection is closed; then the child sees the end of its input.
-async fn write(mut stdin: ChildStdin, mut messages: mpsc::Receiver<String>, closed: CancellationToken) {
+async fn write(mut stdin: ChildStdin, mut messages: mpsc::Receiver<Letter>, connection: Arc<Connection>) {
     loop {
-        let message = tokio::select! {
-            message = messages.recv() => match message {
-                Some(message) => message,
+        let letter = tokio::select! {
+            letter = messages.recv() => match letter {
+                Some(letter) => letter,
                 None => return,
             },
-            () = closed.cancelled() => return,
+            () = connection.closed.cancelled() => return,
         };
-        // What callers send passes raw, and raw JSON may hold line feeds between its tokens.
-        let mut message = rpc::one_line(&message).into_owned();
-        message.push('\n');
-        tokio::select! {
-            written = stdin.write_all(message.as_bytes()) => {
-                if written.is_err() || stdin.flush().await.is_err() {
-                    return;
-                }
-            }
-            () = closed.cancelled() => return,
+        // A child that was not reading: what was given up meanwhile must not run after all.
+        if letter.request.is_some_and(|id| !connection.pending.waits(id)) {
+            continue;
         }
+        // What callers send passes raw, and raw JSON may hold line feeds between its tokens.
+        let mut line = rpc::one_line(&letter.text).into_owned();
+        line.push('\n');
+        let written = async {
+            stdin.write_all(line.as_bytes()).await?;
+            stdin.flush().await
+        };
+        tokio::select! {
+            written = written => if written.is_err() { break },
+            () = connection.closed.cancelled() => return,
+        }
+    }
+    // A broken pipe mostly means that the child ended; how it ended says more.
+    if tokio::time::timeout(LAST_WORDS * 2, connection.closed.cancelled())
+        .await
+        .is_err()
+    {
+        connection.broke("it closed its input");
     }
 }
 
@@ -223,7 +240,7 @@ async fn read(stdout: ChildStdout, connection: Arc<Connection>, limit: usize) ->
         let taken = match lines.next().await {
             Ok(Some(Line::Text(text))) => inbox.take(&text),
             Ok(Some(Line::NotUtf8(text))) => inbox.skip(&text, "not UTF-8"),
-            Ok(Some(Line::TooLarge)) => inbox.too_large(limit),
+            Ok(Some(Line::TooLarge(cut))) => inbox.too_large(limit, &cut),
             Ok(None) => return None,
             Err(error) => return Some(format!("its output cannot be read: {error}")),
         };

@@ -1,4 +1,4 @@
-//! Real connections to scripted servers: a small HTTP server in this process, a small Python child.
+//! Real connections to scripted servers: over HTTP in this process, over pipes with a small child.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -7,10 +7,14 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+#[path = "all/faults.rs"]
+mod faults;
 #[path = "all/http.rs"]
 mod http;
 #[path = "all/modern.rs"]
 mod modern;
+#[path = "all/peer.rs"]
+mod peer;
 #[path = "all/stdio.rs"]
 mod stdio;
 #[path = "all/support.rs"]

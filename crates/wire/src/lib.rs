@@ -6,6 +6,7 @@
 pub mod authored;
 pub mod bridge;
 pub mod codes;
+pub mod cut;
 pub mod headers;
 pub mod meta;
 pub mod object;

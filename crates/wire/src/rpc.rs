@@ -201,6 +201,12 @@ pub fn id_of_unreadable(text: &str) -> Option<String> {
     salvage::id(text)
 }
 
+/// The names at the top level of an object that may be cut off, as far as they can be read.
+#[must_use]
+pub fn names_of_unreadable(text: &str) -> Vec<String> {
+    salvage::names(text)
+}
+
 /// What kind of message an object is.
 fn envelope<'a>(object: &Object<'a>) -> Result<Message<'a>, Fault> {
     let id = object.get("id");

@@ -1,5 +1,7 @@
 //! Server-sent events, both directions (WHATWG HTML section 9.2).
 
+use crate::cut::Cut;
+
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
@@ -89,6 +91,10 @@ pub struct Decoder {
     has_content: bool,
     /// What ended the stream; every later push says it again.
     failed: Option<Error>,
+    /// The event over the limit that is under way, and how much of its line has come, in bytes.
+    passing: Option<(Cut, usize)>,
+    /// Where events over the limit are passed over and do not end the stream: those not taken yet.
+    passed: Option<Vec<Cut>>,
 }
 
 /// Why a stream cannot be read on.
@@ -117,7 +123,23 @@ impl Decoder {
             event: Event::default(),
             has_content: false,
             failed: None,
+            passing: None,
+            passed: None,
         }
+    }
+
+    /// A decoder that passes over events larger than `limit` bytes: one stream carries the answers of many.
+    #[must_use]
+    pub fn passing_over(limit: usize) -> Self {
+        Self {
+            passed: Some(Vec::new()),
+            ..Self::new(limit)
+        }
+    }
+
+    /// What was passed over since the last time.
+    pub fn take_passed(&mut self) -> Vec<Cut> {
+        self.passed.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Takes some bytes and returns the events that they complete. What comes whole before a fault is
@@ -152,6 +174,14 @@ impl Decoder {
             self.after_cr = tail.first() == Some(&b'\r');
             rest = tail.get(1..).unwrap_or_default();
             self.hold(line)?;
+            if let Some((cut, in_line)) = self.passing.take() {
+                if in_line == 0 {
+                    self.passed.get_or_insert_default().push(cut);
+                } else {
+                    self.passing = Some((cut, 0));
+                }
+                continue;
+            }
             let line = std::mem::take(&mut self.line);
             events.extend(self.line(&line)?);
         }
@@ -160,6 +190,11 @@ impl Decoder {
 
     /// Adds to the line under way.
     fn hold(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if let Some((cut, in_line)) = &mut self.passing {
+            cut.push(bytes);
+            *in_line = in_line.saturating_add(bytes.len());
+            return Ok(());
+        }
         let size = self
             .event
             .data
@@ -167,8 +202,18 @@ impl Decoder {
             .saturating_add(self.line.len())
             .saturating_add(bytes.len());
         if size > self.limit {
-            self.line = Vec::new();
-            self.event = Event::default();
+            let (event, line) = (std::mem::take(&mut self.event), std::mem::take(&mut self.line));
+            if self.passed.is_some() {
+                let mut cut = Cut::default();
+                cut.push(event.data.as_bytes());
+                let data = line.strip_prefix(b"data:");
+                cut.push(data.unwrap_or(&line));
+                let data = data.map_or_else(|| bytes.strip_prefix(b"data:").filter(|_| line.is_empty()), |_| None);
+                cut.push(data.unwrap_or(bytes));
+                self.has_content = false;
+                self.passing = Some((cut, line.len().saturating_add(bytes.len())));
+                return Ok(());
+            }
             return Err(Error::TooLarge { limit: self.limit });
         }
         self.line.extend_from_slice(bytes);

@@ -152,6 +152,18 @@ impl Pipe {
         serde_json::from_str(&text).expect("a message")
     }
 
+    /// Waits for a notification.
+    pub(crate) fn said(&mut self, method: &str) {
+        loop {
+            let mut line = String::new();
+            let read = self.stdout.read_line(&mut line).expect("UTF-8");
+            assert!(read > 0, "the output ended: {}", self.log.all());
+            if line.contains(method) {
+                return;
+            }
+        }
+    }
+
     /// The next answer as it was written.
     pub(crate) fn answer_text(&mut self) -> String {
         loop {

@@ -97,7 +97,11 @@ impl Script {
     }
 
     pub(crate) fn start(self) -> Upstream {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
+        self.start_at(SocketAddr::from(([127, 0, 0, 1], 0)))
+    }
+
+    pub(crate) fn start_at(self, address: SocketAddr) -> Upstream {
+        let listener = TcpListener::bind(address).expect("binds");
         let address = listener.local_addr().expect("bound");
         let state = Arc::new(State {
             script: self,

@@ -32,6 +32,8 @@ fn shared() -> Arc<Shared> {
             connect_timeout: limit,
             call_timeout: limit,
             response_bytes: 1000,
+            idle: Duration::from_secs(3600),
+            warden: None,
         },
         listed_as: Principal::local().key().clone(),
         debounce: Duration::ZERO,

@@ -51,6 +51,8 @@ pub(crate) async fn engine(entries: &[Arc<ServerEntry>]) -> (Arc<Engine>, Ledger
             connect_timeout: LIMIT,
             call_timeout: LIMIT,
             response_bytes: 10_000_000,
+            idle: Duration::from_secs(3600),
+            warden: None,
         },
         listed_as: Principal::local().key().clone(),
         debounce: Duration::from_millis(20),

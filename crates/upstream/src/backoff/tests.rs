@@ -53,3 +53,13 @@ fn the_wait_passes() {
     backoff.ended(start, Duration::ZERO);
     assert_eq!(backoff.check(start + Duration::from_millis(250)), Ok(()));
 }
+
+#[test]
+fn pauses_between_connections_to_a_server_elsewhere_grow_and_are_never_permanent() {
+    let start = Instant::now();
+    let mut backoff = Backoff::default();
+    for _ in 0..20 {
+        backoff.paused(start, Duration::ZERO);
+    }
+    assert_eq!(backoff.check(start), Err(Wait::For(Duration::from_secs(30))));
+}

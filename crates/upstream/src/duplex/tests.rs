@@ -26,8 +26,9 @@ fn i10_a_secret_that_a_server_repeats_on_its_output_is_not_logged() {
         principal: None,
         events: Events::new(name.clone(), mpsc::channel(1).0),
         log: Arc::new(Log::new(name, &transport)),
+        wished: Arc::default(),
     };
-    let (ending, _guard) = Ending::new();
+    let (ending, _guard) = Ending::new(None);
     let inbox = Inbox::new(Connection::new(whose, Link::Duplex(Outbox::new().0), &ending));
     assert_eq!(inbox.shown("using key sesame-12345"), "using key [secret]");
     let late = format!("{}sesame-12345", "x".repeat(195));

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use countersign_wire::cut::Cut;
 use countersign_wire::sse::{Decoder, Error, Event};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -27,7 +28,17 @@ pub(crate) struct Stream {
     body: Incoming,
     decoder: Decoder,
     events: VecDeque<Event>,
+    passed: VecDeque<Cut>,
     limit: usize,
+}
+
+/// What a stream brings.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    /// An event.
+    Event(Event),
+    /// The ends of an event over the limit.
+    Cut(Cut),
 }
 
 /// Why a stream brings no further event.
@@ -46,7 +57,37 @@ impl Stream {
             body,
             decoder: Decoder::new(limit),
             events: VecDeque::new(),
+            passed: VecDeque::new(),
             limit,
+        }
+    }
+
+    /// The events of a body that carries the answers of many: one over the limit does not end it.
+    pub(crate) fn passing_over(body: Incoming, limit: usize) -> Self {
+        Self {
+            decoder: Decoder::passing_over(limit),
+            ..Self::new(body, limit)
+        }
+    }
+
+    /// How large one event may be, in bytes.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The next event, or what is kept of one that was over the limit.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) async fn piece(&mut self) -> Result<Piece, End> {
+        loop {
+            if let Some(cut) = self.passed.pop_front() {
+                return Ok(Piece::Cut(cut));
+            }
+            if let Some(event) = self.events.pop_front() {
+                return Ok(Piece::Event(event));
+            }
+            self.more().await?;
         }
     }
 
@@ -59,16 +100,22 @@ impl Stream {
             if let Some(event) = self.events.pop_front() {
                 return Ok(event);
             }
-            let Some(Ok(frame)) = self.body.frame().await else {
-                return Err(End::Closed);
-            };
-            let Ok(bytes) = frame.into_data() else { continue };
-            match self.decoder.push(&bytes) {
-                Ok(events) => self.events.extend(events),
-                Err(Error::TooLarge { .. }) => return Err(End::Unreadable(too_large(self.limit))),
-                Err(error @ Error::NotUtf8) => return Err(End::Unreadable(error.to_string())),
-            }
+            self.more().await?;
         }
+    }
+
+    async fn more(&mut self) -> Result<(), End> {
+        let Some(Ok(frame)) = self.body.frame().await else {
+            return Err(End::Closed);
+        };
+        let Ok(bytes) = frame.into_data() else { return Ok(()) };
+        match self.decoder.push(&bytes) {
+            Ok(events) => self.events.extend(events),
+            Err(Error::TooLarge { .. }) => return Err(End::Unreadable(too_large(self.limit))),
+            Err(error @ Error::NotUtf8) => return Err(End::Unreadable(error.to_string())),
+        }
+        self.passed.extend(self.decoder.take_passed());
+        Ok(())
     }
 }
 
@@ -111,7 +158,7 @@ pub(crate) async fn answer(
                 if event.data.is_empty() {
                     continue;
                 }
-                match inbound::receive(connection, &event.data, back) {
+                match inbound::receive_for(connection, &event.data, back, out.id) {
                     Heard::Answer(id, delivered) if id == out.id => return Ok(delivered),
                     Heard::Answer(id, _) => {
                         tracing::debug!(server = %connection.server, id, "an answer came on a foreign stream");

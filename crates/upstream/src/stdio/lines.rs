@@ -2,6 +2,7 @@
 
 use std::io;
 
+use countersign_wire::cut::Cut;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// How much is read at once, in bytes.
@@ -15,7 +16,8 @@ pub(crate) struct Lines<R> {
     /// How much of the buffer holds no line feed.
     scanned: usize,
     limit: usize,
-    skipping: bool,
+    /// The ends of the line under way, once it is larger than the limit.
+    skipping: Option<Cut>,
 }
 
 /// One line, without its end.
@@ -25,8 +27,8 @@ pub(crate) enum Line {
     Text(String),
     /// Bytes that are no UTF-8; what is, is kept.
     NotUtf8(String),
-    /// It was larger than the limit; its bytes are gone.
-    TooLarge,
+    /// It was larger than the limit; its ends are kept.
+    TooLarge(Cut),
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
@@ -37,7 +39,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             buffer: Vec::new(),
             scanned: 0,
             limit,
-            skipping: false,
+            skipping: None,
         }
     }
 
@@ -52,16 +54,14 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 let mut line = std::mem::replace(&mut self.buffer, rest);
                 self.scanned = 0;
                 line.pop();
-                if std::mem::take(&mut self.skipping) || line.len() > self.limit {
-                    return Ok(Some(Line::TooLarge));
-                }
-                return Ok(Some(decoded(line)));
+                return Ok(Some(self.whole(line)));
             }
             self.scanned = self.buffer.len();
             if self.buffer.len() > self.limit {
-                self.skipping = true;
+                self.skipping.get_or_insert_default();
             }
-            if self.skipping {
+            if let Some(cut) = &mut self.skipping {
+                cut.push(&self.buffer);
                 self.buffer = Vec::new();
                 self.scanned = 0;
             }
@@ -69,12 +69,20 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if self.source.read_buf(&mut self.buffer).await? == 0 {
                 let line = std::mem::take(&mut self.buffer);
                 self.scanned = 0;
-                return Ok(match (std::mem::take(&mut self.skipping), line.is_empty()) {
-                    (true, _) => Some(Line::TooLarge),
-                    (false, true) => None,
-                    (false, false) => Some(decoded(line)),
-                });
+                return Ok((self.skipping.is_some() || !line.is_empty()).then(|| self.whole(line)));
             }
+        }
+    }
+
+    /// A line whose end has come.
+    fn whole(&mut self, line: Vec<u8>) -> Line {
+        let cut = self.skipping.take();
+        match cut.or_else(|| (line.len() > self.limit).then(Cut::default)) {
+            Some(mut cut) => {
+                cut.push(&line);
+                Line::TooLarge(cut)
+            }
+            None => decoded(line),
         }
     }
 

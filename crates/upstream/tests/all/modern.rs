@@ -182,3 +182,34 @@ async fn a_server_that_speaks_only_unknown_versions_is_unavailable() {
         "server fake is unavailable: it refuses `server/discover`: no such version"
     );
 }
+
+#[tokio::test]
+async fn a_listen_that_the_server_drops_is_made_again_and_followed_by_one_listing() {
+    let open = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&open);
+    let fake = modern(move |seen| {
+        (seen.method() == "subscriptions/listen").then(|| {
+            let (sender, stream) = mpsc::channel::<String>(8);
+            let acknowledged =
+                json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {}});
+            sender.try_send(format!("data: {acknowledged}\n\n")).unwrap();
+            kept.lock().unwrap().push(sender);
+            Say::Stream(stream)
+        })
+    })
+    .await;
+    let mut bench = Bench::new(entry(http(&fake.url)));
+    bench.list(&principal("alice")).await.unwrap();
+    soon("the listen", async {
+        while open.lock().unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert!(bench.events.try_recv().is_err(), "nothing was missed yet");
+    open.lock().unwrap().clear();
+    let event = soon("the lists may have changed", bench.events.recv()).await;
+    assert!(matches!(event, Some(Event::ListChanged { .. })), "{event:?}");
+    assert_eq!(fake.of_method("subscriptions/listen").len(), 2);
+    assert!(bench.events.try_recv().is_err(), "once is enough");
+}

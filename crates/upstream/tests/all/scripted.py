@@ -46,6 +46,10 @@ def call(id, params):
         os._exit(7)
     elif name == "slow":
         pass
+    elif name == "closes_input":
+        os.close(0)
+        say({"id": id, "result": {"pid": os.getpid()}})
+        time.sleep(1000)
     elif name == "split":
         line = json.dumps({"jsonrpc": "2.0", "id": id, "result": {"text": "ä"}}, ensure_ascii=False).encode()
         at = line.index(b"\xc3") + 1
@@ -56,7 +60,10 @@ def call(id, params):
         write("Starting...\n" + '{"jsonrpc":\n' + "[]\n" + "\ufeff")
         say({"id": id, "result": {"ok": True}})
     elif name == "noise":
-        sys.stderr.write(("x" * 1000 + os.environ["API_KEY"]) * 300)
+        # Far more than a pipe holds, in all the forms that are met: no line end, progress bars, many lines.
+        sys.stderr.write(("x" * 1000 + os.environ["API_KEY"]) * 1000)
+        sys.stderr.write("".join(f"{percent} % of the work\r" for percent in range(20_000)))
+        sys.stderr.write("\n".join(["a line"] * 40_000))
         sys.stderr.flush()
         say({"id": id, "result": {"ok": True}})
     elif name == "large":

@@ -109,6 +109,16 @@ async fn b049_a_killed_child_loses_its_calls_at_once_and_is_started_again() {
 }
 
 #[tokio::test]
+async fn a_child_that_reads_no_more_loses_the_call_and_is_ended() {
+    let bench = bench("legacy");
+    let alice = principal("alice");
+    let pid = result(bench.call(&alice, "closes_input", "{}").await)["pid"].clone();
+    let told = lost(soon("the end", bench.call(&alice, "echo", "{}")).await);
+    assert_eq!(told, "it closed its input");
+    gone(&pid.to_string()).await;
+}
+
+#[tokio::test]
 async fn a_command_that_does_not_exist_is_named_and_given_up_after_five_tries() {
     let mut transport = child("legacy");
     if let countersign_core::server::Transport::Stdio { command, .. } = &mut transport {
@@ -189,7 +199,7 @@ async fn an_answer_over_the_limit_is_lost_and_the_child_lives() {
     let reason = lost(bench.call(&alice, "large", "{}").await);
     assert_eq!(
         reason,
-        "a message of it is larger than 1048576 bytes (limits.response_bytes)"
+        "its answer is larger than 1048576 bytes (limits.response_bytes)"
     );
     assert_eq!(result(bench.call(&alice, "look_seen", "{}").await)["pid"], before);
 }

@@ -49,6 +49,8 @@ pub(crate) fn settings() -> Settings {
         connect_timeout: Duration::from_secs(20),
         call_timeout: Duration::from_secs(20),
         response_bytes: 1 << 20,
+        idle: Duration::from_secs(3600),
+        warden: None,
     }
 }
 

@@ -34,6 +34,30 @@ pub(super) fn id(text: &str) -> Option<String> {
     found.filter(|raw| is_whole_id(raw)).map(str::to_owned)
 }
 
+/// The names at the top level of an object, up to where it is broken or cut off.
+pub(super) fn names(text: &str) -> Vec<String> {
+    let mut walker = Walker {
+        bytes: text.as_bytes(),
+        at: 0,
+    };
+    let mut names = Vec::new();
+    walker.take_bom();
+    if walker.expect(b'{').is_none() {
+        return names;
+    }
+    while let Some((from, to)) = walker.string() {
+        let name = text.get(from..to).and_then(|name| serde_json::from_str(name).ok());
+        if walker.expect(b':').is_none() {
+            break;
+        }
+        names.extend(name);
+        if walker.value().is_none() || walker.expect(b',').is_none() {
+            break;
+        }
+    }
+    names
+}
+
 fn name_is_id(token: &str) -> bool {
     token == r#""id""# || (token.contains('\\') && serde_json::from_str::<String>(token).is_ok_and(|name| name == "id"))
 }

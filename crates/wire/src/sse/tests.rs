@@ -148,3 +148,34 @@ proptest! {
         drop(decode(&[&bytes], 64));
     }
 }
+
+#[test]
+fn b017_an_event_over_the_limit_is_passed_over_and_the_next_one_is_read() {
+    use crate::cut::Whose;
+    let long = "y".repeat(3000);
+    let stream = [
+        "data: {\"a\":1}\n\n".to_owned(),
+        format!("event: message\ndata: {{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":\"{long}\"}}\r\n\r\n"),
+        format!("data: {{\"result\":\ndata: \"{long}\"\ndata: ,\"id\":8}}\n\n"),
+        "data: {\"b\":2}\n\n".to_owned(),
+    ]
+    .concat();
+    for size in [1, 7, 1000, 100_000] {
+        let mut decoder = Decoder::passing_over(1000);
+        let mut data = Vec::new();
+        let mut passed = Vec::new();
+        for piece in stream.as_bytes().chunks(size) {
+            data.extend(
+                decoder
+                    .push(piece)
+                    .expect("readable")
+                    .into_iter()
+                    .map(|event| event.data),
+            );
+            passed.extend(decoder.take_passed().iter().map(crate::cut::Cut::whose));
+        }
+        assert_eq!(data, [r#"{"a":1}"#, r#"{"b":2}"#], "{size}");
+        let wanted = ["7", "8"].map(|id| Whose::Answer(id.to_owned()));
+        assert_eq!(passed, wanted, "{size}");
+    }
+}

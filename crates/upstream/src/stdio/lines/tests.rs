@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use countersign_wire::cut::Cut;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::{Line, Lines};
@@ -33,6 +34,12 @@ fn text(line: &str) -> Line {
     Line::Text(line.to_owned())
 }
 
+fn too_large(line: &str) -> Line {
+    let mut cut = Cut::default();
+    cut.push(line.as_bytes());
+    Line::TooLarge(cut)
+}
+
 #[tokio::test]
 async fn b023_a_character_split_over_two_reads_is_one_character() {
     assert_eq!(
@@ -57,11 +64,14 @@ async fn lines_end_with_lf_or_crlf_or_the_stream() {
 async fn b053_a_line_over_the_limit_is_dropped_and_the_next_one_is_read() {
     assert_eq!(
         lines(&[b"12345", b"67890", b"1\nok\n"], 8).await,
-        [Line::TooLarge, text("ok")]
+        [too_large("12345678901"), text("ok")]
     );
-    assert_eq!(lines(&[b"123456789\nok\n"], 8).await, [Line::TooLarge, text("ok")]);
+    assert_eq!(
+        lines(&[b"123456789\nok\n"], 8).await,
+        [too_large("123456789"), text("ok")]
+    );
     assert_eq!(lines(&[b"12345678\nok\n"], 8).await, [text("12345678"), text("ok")]);
-    assert_eq!(lines(&[b"12345678901"], 8).await, [Line::TooLarge]);
+    assert_eq!(lines(&[b"12345678901"], 8).await, [too_large("12345678901")]);
 }
 
 #[tokio::test]
