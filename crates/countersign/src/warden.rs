@@ -35,6 +35,7 @@ fn left_over(input: impl BufRead) -> BTreeSet<i32> {
     groups
 }
 
+#[derive(Clone, Copy)]
 enum Way {
     Ask,
     Insist,

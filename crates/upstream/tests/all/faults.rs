@@ -209,10 +209,8 @@ async fn b017_where_nobody_can_say_whose_answer_was_too_large_all_are_told_so_an
                 .await;
             bench.call(&alice, "bad", "{}").await
         };
-        let (slow, bad) = soon("both ends", async {
-            tokio::join!(bench.call(&alice, "slow", "{}"), bad)
-        })
-        .await;
+        let both = Box::pin(async { tokio::join!(bench.call(&alice, "slow", "{}"), bad) });
+        let (slow, bad) = soon("both ends", both).await;
         for answer in [slow, bad] {
             let told = lost(answer);
             assert!(
