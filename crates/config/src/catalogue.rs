@@ -3,6 +3,7 @@
 pub(crate) mod credential;
 mod digest;
 mod entry;
+mod family;
 pub(crate) mod foreign;
 mod transport;
 
@@ -53,6 +54,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node, dir: &Path) -> Vec<Arc<
     let entries = list.and_then(|list| reader.entries(&list)).unwrap_or_default();
     let mut servers = Vec::new();
     let mut names: BTreeMap<String, &str> = BTreeMap::new();
+    let mut families = family::Families::default();
     for (name, field) in entries {
         let field = field.under(name).owned_by("server ".to_owned());
         match ServerName::parse(name) {
@@ -63,7 +65,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node, dir: &Path) -> Vec<Arc<
                         &format!("differs from server `{other}` only in upper and lower case"),
                     );
                 }
-                servers.extend(entry::read(reader, &field, parsed, &rules).map(Arc::new));
+                let entry = entry::read(reader, &field, parsed, &rules);
+                families.note(name, &field, entry.as_ref().and_then(|entry| entry.family.as_ref()));
+                servers.extend(entry.map(Arc::new));
             }
             Err(_) => reader.wrong_key(
                 &field,
@@ -72,6 +76,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node, dir: &Path) -> Vec<Arc<
             ),
         }
     }
+    families.check(reader);
     servers.sort_by(|a, b| a.name.cmp(&b.name));
     servers
 }

@@ -83,6 +83,12 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A place of this file as messages name a second one.
+    pub(crate) fn shown_place(&self, span: &Range<usize>) -> String {
+        let place = self.source.place(span.clone());
+        format!("line {}, column {}", place.line, place.column)
+    }
+
     /// What the operator should look at, about a key.
     pub(crate) fn warn(&mut self, field: &Field<'_>, what: &str) {
         if self.warnings.len() < MAX_PROBLEMS {
@@ -318,6 +324,19 @@ pub(crate) enum Numbers {
     Seconds,
     /// Nothing: the unit must be written.
     Refused,
+}
+
+impl<'t> Field<'t> {
+    /// A member of the map that this server's entry is, by its key.
+    pub(crate) fn member_of_server(&self, key: &str) -> Option<Field<'t>> {
+        let member = self.node.member(key)?;
+        Some(Field {
+            owner: format!("server `{}`: ", self.path),
+            path: member.key.clone(),
+            key_span: member.key_span.clone(),
+            node: &member.node,
+        })
+    }
 }
 
 impl Field<'_> {

@@ -75,6 +75,9 @@ fn server(entry: &ServerEntry) -> Value {
         "trustAnnotations": matches!(entry.trust, AnnotationTrust::Trusted),
         "shared": matches!(entry.sharing, Sharing::Shared),
         "access": access,
+        "family": entry.family.as_ref().map(|family| {
+            json!({"name": family.name.as_str(), "instanceArg": &*family.instance_arg})
+        }),
     });
     let transport = transport(&entry.transport);
     if let (Value::Object(shown), Value::Object(transport)) = (&mut shown, transport) {

@@ -16,6 +16,7 @@ use crate::stages::{Pins, Rights, StageAnswer, Toolset, WriteGate};
 use crate::time::Millis;
 
 mod ask;
+mod member;
 mod operation;
 
 pub use ask::{Ask, Origin, Reference, TaskVerb};
@@ -322,21 +323,23 @@ fn resolve_tool(catalogue: &Catalogue, name: &str, arguments: Exact) -> Result<F
             nearest: catalogue.nearest_tools(name, 3),
         });
     };
-    let (target, operation) = match &tool.provider {
-        Provider::Server(server) => {
-            let definition = Arc::clone(&tool.definition);
-            (
-                Target::Server(server.clone()),
-                Operation::CallTool { definition, arguments },
-            )
-        }
-        Provider::Core(core) => (Target::Gateway, Operation::RunCore { tool: *core, arguments }),
-    };
-    Ok(Found {
+    let found = |target, operation| Found {
         target,
         operation,
         classified: tool.classified,
-    })
+    };
+    match &tool.provider {
+        Provider::Server(server) => {
+            let definition = Arc::clone(&tool.definition);
+            let operation = Operation::CallTool { definition, arguments };
+            Ok(found(Target::Server(server.clone()), operation))
+        }
+        Provider::Family(family) => member::resolve(name, family, &arguments),
+        Provider::Core(core) => {
+            let operation = Operation::RunCore { tool: *core, arguments };
+            Ok(found(Target::Gateway, operation))
+        }
+    }
 }
 
 fn owner_of(catalogue: &Catalogue, uri: &str, server: Option<&str>) -> Result<ServerName, Refusal> {

@@ -15,11 +15,15 @@ use crate::server::ServerEntry;
 
 mod build;
 mod claims;
+mod families;
+mod finding;
 mod naming;
 mod nearest;
 mod owners;
 mod ranked;
 
+pub use families::{FamilyTool, MemberTool};
+pub use finding::{Finding, FindingKind};
 use nearest::Sketch;
 use owners::Owners;
 
@@ -67,6 +71,8 @@ pub struct Server {
 pub enum Provider {
     /// An upstream server; its tool name is the definition's.
     Server(ServerName),
+    /// The members of a family; an argument of the call says which of them.
+    Family(Arc<FamilyTool>),
     /// The gateway itself.
     Core(CoreTool),
 }
@@ -78,9 +84,9 @@ pub struct Tool {
     pub name: ExposedName,
     /// Where it comes from.
     pub provider: Provider,
-    /// The definition as published.
+    /// The definition as published; a family's has the argument that names the member.
     pub definition: Arc<ToolDefinition>,
-    /// What a call may do.
+    /// What a call may do; of a family's tool, whichever member runs it.
     pub classified: Classified,
 }
 
@@ -88,6 +94,18 @@ impl Tool {
     /// Writes the definition as callers see it: `name` replaced, all else byte for byte.
     pub fn write_to(&self, out: &mut String) {
         self.definition.write_renamed(self.name.as_str(), out);
+    }
+}
+
+impl Tool {
+    /// The servers that run it, sorted; none for the gateway's own.
+    pub fn servers(&self) -> impl Iterator<Item = &ServerName> {
+        let (one, members) = match &self.provider {
+            Provider::Server(server) => (Some(server), None),
+            Provider::Family(family) => (None, Some(family.members.keys())),
+            Provider::Core(_) => (None, None),
+        };
+        one.into_iter().chain(members.into_iter().flatten())
     }
 }
 
@@ -111,18 +129,6 @@ pub struct Resource {
     pub server: ServerName,
     /// The definition as published; URIs keep their form.
     pub definition: Arc<ResourceDefinition>,
-}
-
-/// Something in the catalogue that a person should mend; the rest works (I12).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Finding {
-    /// The server it is about.
-    pub server: String,
-    /// The tool, prompt or resource it is about, when it is about one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub subject: Option<String>,
-    /// What is wrong and what was done about it, in one sentence.
-    pub what: String,
 }
 
 /// Who publishes a URI.
@@ -171,7 +177,7 @@ pub const PAGE: usize = 1000;
 impl Catalogue {
     /// Builds a snapshot: names made, collisions refused with both origins named, bad ones set aside.
     ///
-    /// Order of tools: servers by name with their own tool order, then core tools.
+    /// Order of tools: servers by name with their own tool order, families by name, then core tools.
     #[must_use]
     pub fn build(parts: Parts) -> Self {
         build::build(parts, None)

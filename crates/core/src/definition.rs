@@ -9,8 +9,10 @@ use crate::exact::Digest;
 use crate::names::OriginalName;
 
 mod fields;
+mod instance;
 
 use fields::{Fields, quoted};
+pub use instance::Unfit;
 
 /// The hints of a tool. Unknown members stay in the raw definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -60,6 +62,15 @@ pub struct ToolDefinition {
     pub parameters: Vec<String>,
     /// SHA-256 over canonical JSON of name, title, description, schemas and annotations (spec 6.4).
     pub digest: Digest,
+}
+
+/// What two definitions of one name do not agree on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// Members that identify a definition (spec 6.4): they say how the tool is called and what it does.
+    pub identity: Vec<String>,
+    /// All other members, such as `_meta` and `icons`.
+    pub others: Vec<String>,
 }
 
 /// A resource or a resource template.
@@ -163,6 +174,13 @@ impl ToolDefinition {
         let mut text = String::with_capacity(self.raw.len() + name.len());
         self.write_renamed(name, &mut text);
         text
+    }
+
+    /// Which members differ between this definition and another of the same name, in canonical order: first
+    /// those that identify a definition, then the others; the way they are written does not count.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Differences {
+        fields::differences(&self.raw, &other.raw)
     }
 
     /// Whether a property is mirrored into an HTTP header (`x-mcp-header`).

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 mod escapes;
 mod reader;
+mod taken;
 
 pub(crate) use reader::Seen;
 

@@ -45,6 +45,10 @@ name_type! {
     ServerName
 }
 name_type! {
+    /// The name of a family of servers that offer the same tools (spec 2.4); the rule is that of server names.
+    FamilyName
+}
+name_type! {
     /// A name as its upstream server publishes it, kept as written; routing and audit use it.
     OriginalName
 }
@@ -63,6 +67,11 @@ pub enum Error {
         "server name `{0}` is not allowed: use 1 to 64 letters, digits, `.`, `_` or `-`, beginning with a letter or digit"
     )]
     Server(String),
+    /// The text does not match the rule for family names.
+    #[error(
+        "family name `{0}` is not allowed: use 1 to 64 letters, digits, `.`, `_` or `-`, beginning with a letter or digit"
+    )]
+    Family(String),
 }
 
 impl ServerName {
@@ -71,14 +80,33 @@ impl ServerName {
     /// # Errors
     /// [`Error::Server`] when the text breaks the rule.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-        let starts_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
-        if starts_well && text.len() <= 64 && text.chars().all(allowed) {
+        if is_name(text) {
             Ok(Self(text.into()))
         } else {
             Err(Error::Server(text.to_owned()))
         }
     }
+}
+
+impl FamilyName {
+    /// Parses a family name (spec 2.4).
+    ///
+    /// # Errors
+    /// [`Error::Family`] when the text breaks the rule.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        if is_name(text) {
+            Ok(Self(text.into()))
+        } else {
+            Err(Error::Family(text.to_owned()))
+        }
+    }
+}
+
+/// The rule for names that an operator gives to servers and families.
+fn is_name(text: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let starts_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+    starts_well && text.len() <= 64 && text.chars().all(allowed)
 }
 
 impl OriginalName {

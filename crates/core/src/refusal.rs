@@ -18,6 +18,10 @@ pub enum Code {
     TaskNotFound,
     /// The arguments are not a JSON object that has exactly one reading.
     BadArguments,
+    /// A family's tool was called without the argument that names the member, or with one that is no name.
+    InstanceRequired,
+    /// No member of that name that this caller may know of runs the tool.
+    InstanceNotAvailable,
 }
 
 impl Code {
@@ -29,6 +33,8 @@ impl Code {
         Self::ResourceAmbiguous,
         Self::TaskNotFound,
         Self::BadArguments,
+        Self::InstanceRequired,
+        Self::InstanceNotAvailable,
     ];
 
     /// The code as text.
@@ -41,6 +47,8 @@ impl Code {
             Self::ResourceAmbiguous => "resource_ambiguous",
             Self::TaskNotFound => "task_not_found",
             Self::BadArguments => "bad_arguments",
+            Self::InstanceRequired => "instance_required",
+            Self::InstanceNotAvailable => "instance_not_available",
         }
     }
 }

@@ -1,11 +1,12 @@
 //! One entry of the catalogue file as a typed value (spec 2.2), whatever file it came from.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::effect::AnnotationTrust;
 use crate::exact::Digest;
-use crate::names::ServerName;
+use crate::names::{FamilyName, ServerName};
 use crate::secret::Secret;
 
 /// One upstream server, as configured.
@@ -29,10 +30,21 @@ pub struct ServerEntry {
     pub sharing: Sharing,
     /// Access class rules, first match wins.
     pub access: Vec<AccessRule>,
+    /// The family that it is a member of.
+    pub family: Option<Membership>,
     /// How it is reached.
     pub transport: Transport,
     /// A digest over the entry after expansion: equal digests mean an unchanged entry.
     pub digest: Digest,
+}
+
+/// A server's place in a family: servers that offer the same tools for different targets (spec 2.4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    /// The family.
+    pub name: FamilyName,
+    /// The argument by which a call says which member runs it.
+    pub instance_arg: Arc<str>,
 }
 
 /// When the connection to a server is made.

@@ -41,7 +41,7 @@ pub(crate) enum Command {
     /// Take over the servers from Claude Desktop, Claude Code, Cursor or VS Code settings.
     Import(Import),
     /// Check all configuration files.
-    Check(Folder),
+    Check(Check),
     /// Use the gateway's tools from the terminal.
     #[command(subcommand)]
     Tools(Tools),
@@ -155,3 +155,13 @@ pub(crate) enum Sample {
 
 #[cfg(test)]
 mod tests;
+
+/// Flags of `check`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) folder: Folder,
+    /// Also start the servers, and show what they publish now and what a person should mend there.
+    #[arg(long)]
+    pub(crate) live: bool,
+}

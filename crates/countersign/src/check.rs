@@ -1,33 +1,54 @@
 //! `countersign check`: all files validated as `serve` would, without serving.
 
+use std::sync::Arc;
+
 use countersign_config::{Config, Environment, Problem, Severity};
+use countersign_core::catalogue::{Availability, Catalogue, Finding};
+use countersign_core::names::ServerName;
+use countersign_engine::Engine;
+use countersign_store::Ledger;
 use serde_json::{Value, json};
 
-use crate::args::Folder;
+use crate::args::Check;
 use crate::failure::Failure;
 use crate::folder;
 use crate::out::{self, Format, plural};
 
 /// Exit code of a folder that cannot be used.
 const BROKEN: u8 = 2;
+/// Exit code of a folder whose servers could not all be asked.
+const UNASKED: u8 = 1;
 
-/// Checks the folder; the exit code is 2 when `serve` would refuse it.
-pub(crate) fn run(flags: Folder, format: Format) -> Result<(), Failure> {
-    let dir = folder::existing(flags.config)?;
+/// Checks the folder; the exit code is 2 when `serve` would refuse it, and 1 when a server does not answer.
+pub(crate) async fn run(flags: Check, format: Format) -> Result<(), Failure> {
+    let dir = folder::existing(flags.folder.config)?;
     let loaded = countersign_config::load(&dir, &Environment::process());
+    let published = match &loaded {
+        Ok(config) if flags.live => Some(published(config).await),
+        Ok(_) | Err(_) => None,
+    };
     match (loaded, format) {
         (Ok(config), Format::Table) => {
             say_all(&config.warnings);
-            out::print(&summary(&config))
+            out::print(&summary(&config, published.as_deref()))?;
+            answered(published.as_deref())
         }
         (Ok(config), Format::Json | Format::Yaml) => {
-            let report = json!({
+            let mut report = json!({
                 "ok": true,
                 "servers": config.servers.iter().map(|server| server.name.as_str()).collect::<Vec<_>>(),
                 "hash": config.hash.hex(),
                 "problems": config.warnings.iter().map(told).collect::<Vec<_>>(),
             });
-            out::emit(format, &report.to_string(), String::new)
+            if let (Some(catalogue), Some(report)) = (&published, report.as_object_mut()) {
+                report.insert(
+                    "live".to_owned(),
+                    json!(catalogue.servers().iter().map(state).collect::<Vec<_>>()),
+                );
+                report.insert("findings".to_owned(), json!(catalogue.findings()));
+            }
+            out::emit(format, &report.to_string(), String::new)?;
+            answered(published.as_deref())
         }
         (Err(problems), Format::Table) => Err(folder::refused(problems)),
         (Err(problems), Format::Json | Format::Yaml) => {
@@ -44,17 +65,86 @@ fn say_all(warnings: &[Problem]) {
     }
 }
 
-fn summary(config: &Config) -> String {
+/// What the servers publish now. They are started as `serve` would start them, asked once, and ended.
+async fn published(config: &Config) -> Arc<Catalogue> {
+    let engine = Engine::start(
+        crate::gateway::engine_settings(config),
+        &config.servers,
+        Ledger::memory(),
+    );
+    let catalogue = engine.listing_world().await.catalogue;
+    engine.shutdown().await;
+    catalogue
+}
+
+/// An error when a server that should run did not answer: nothing is known of what it publishes.
+fn answered(published: Option<&Catalogue>) -> Result<(), Failure> {
+    let mut servers = published.into_iter().flat_map(Catalogue::servers);
+    let silent = |availability: &Availability| match availability {
+        Availability::Unlisted | Availability::Unavailable { .. } => true,
+        Availability::Ready | Availability::Suspended | Availability::Stopped => false,
+    };
+    if servers.any(|server| silent(&server.availability)) {
+        return Err(Failure::Silent(UNASKED));
+    }
+    Ok(())
+}
+
+fn state(server: &countersign_core::catalogue::Server) -> Value {
+    let mut state = json!(server.availability);
+    if let Some(state) = state.as_object_mut() {
+        state.insert("name".to_owned(), json!(server.entry.name));
+        state.insert("tools".to_owned(), json!(server.listing.tools.len()));
+    }
+    state
+}
+
+fn summary(config: &Config, published: Option<&Catalogue>) -> String {
     let mut text = format!(
         "ok: {}, {}",
         plural(config.servers.len(), "server"),
         plural(config.warnings.len(), "warning")
     );
+    let findings = published.map_or(&[][..], Catalogue::findings);
+    if published.is_some() {
+        text.push_str(&format!(", {}", plural(findings.len(), "finding")));
+    }
     for server in &config.servers {
         text.push_str("\n  ");
         text.push_str(server.name.as_str());
+        if let Some(server) = published.and_then(|catalogue| catalogue.server(server.name.as_str())) {
+            text.push_str(&format!(": {}", state_text(server)));
+        }
+    }
+    for finding in findings {
+        text.push_str(&finding_text(finding));
     }
     out::line(text)
+}
+
+fn state_text(server: &countersign_core::catalogue::Server) -> String {
+    match &server.availability {
+        Availability::Ready => plural(server.listing.tools.len(), "tool"),
+        Availability::Unlisted => "did not answer in time".to_owned(),
+        Availability::Unavailable { reason } => format!("unavailable: {reason}"),
+        Availability::Suspended => "suspended".to_owned(),
+        Availability::Stopped => "stopped".to_owned(),
+    }
+}
+
+fn finding_text(finding: &Finding) -> String {
+    let servers: Vec<&str> = finding.servers.iter().map(ServerName::as_str).collect();
+    let subject = finding
+        .subject
+        .as_deref()
+        .map_or(String::new(), |subject| format!(" `{subject}`"));
+    format!(
+        "\n{}{subject} ({}): {}\n    {}",
+        finding.kind.word(),
+        servers.join(", "),
+        finding.what,
+        finding.way_out
+    )
 }
 
 fn told(problem: &Problem) -> Value {

@@ -51,7 +51,7 @@ fn run(args: LowArgs) -> Result<(), Failure> {
             wait(serve::stdio(flags))
         }
         Command::Import(flags) => import::run(&flags, format),
-        Command::Check(flags) => check::run(flags, format),
+        Command::Check(flags) => wait(check::run(flags, format)),
         Command::Tools(flags) => {
             logs::start(args.log_format, logs::QUIET)?;
             wait(tools::run(flags, format))

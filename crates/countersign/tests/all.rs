@@ -10,6 +10,8 @@
 mod commands;
 #[path = "all/documents.rs"]
 mod documents;
+#[path = "all/families.rs"]
+mod families;
 #[path = "all/quickstart.rs"]
 mod quickstart;
 #[path = "all/running.rs"]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use countersign_core::catalogue::{Availability, Catalogue};
+use countersign_core::catalogue::{Availability, Catalogue, FindingKind};
 use countersign_engine::{Engine, Outcome};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text;
@@ -96,6 +96,11 @@ struct ServerLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FindingLabels {
+    kind: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ReloadLabels {
     result: &'static str,
 }
@@ -115,6 +120,7 @@ pub(crate) struct Metrics {
     sessions: Gauge,
     sessions_ended: Family<SessionEndLabels, Counter>,
     servers: Family<ServerLabels, Gauge>,
+    findings: Family<FindingLabels, Gauge>,
 }
 
 impl Metrics {
@@ -151,6 +157,12 @@ impl Metrics {
         registry.register("sessions_ended", "Sessions that ended, by why", sessions_ended.clone());
         let servers = Family::default();
         registry.register("server_state", "1 for the state that a server is in", servers.clone());
+        let findings = Family::default();
+        registry.register(
+            "findings",
+            "What a person should mend in what servers publish, by kind",
+            findings.clone(),
+        );
         registry.register("build", "The running program", Info::new(vec![("version", version)]));
         Self {
             registry,
@@ -161,6 +173,7 @@ impl Metrics {
             sessions,
             sessions_ended,
             servers,
+            findings,
         }
     }
 
@@ -206,6 +219,18 @@ impl Metrics {
                 state: state(&server.availability),
             };
             self.servers.get_or_create(&labels).set(1);
+        }
+        // Also the kinds of which there is none, so that an alert sees one come and go.
+        for kind in FindingKind::ALL {
+            let count = catalogue
+                .findings()
+                .iter()
+                .filter(|finding| finding.kind == *kind)
+                .count();
+            let labels = FindingLabels { kind: kind.word() };
+            self.findings
+                .get_or_create(&labels)
+                .set(i64::try_from(count).unwrap_or(i64::MAX));
         }
         let mut out = String::new();
         if let Err(error) = text::encode(&mut out, &self.registry) {

@@ -3,7 +3,7 @@
 mod arguments;
 
 use countersign_core::admit::Operation;
-use countersign_core::catalogue::{Availability, Server};
+use countersign_core::catalogue::{Availability, Catalogue, Finding, Server};
 use countersign_core::core_tools::CoreTool;
 use countersign_core::names::ServerName;
 use countersign_core::server::{Sharing, Transport};
@@ -88,7 +88,7 @@ async fn answer(engine: &Engine, tool: CoreTool, arguments: &str) -> Result<Valu
             let catalogue = engine.world().catalogue;
             catalogue
                 .server(server)
-                .map(detail)
+                .map(|server| with_findings(detail(server), &catalogue, server.entry.name.as_str()))
                 .ok_or_else(|| Trouble::no_server(server))
         }
         CoreTool::ServerStatus => {
@@ -182,7 +182,20 @@ fn status(engine: &Engine, name: &str) -> Result<Value, Trouble> {
             }
         }
     }
-    Ok(value)
+    Ok(with_findings(value, &catalogue, name))
+}
+
+/// What is known of a server, with what a person should mend there.
+fn with_findings(mut value: Value, catalogue: &Catalogue, server: &str) -> Value {
+    let findings: Vec<&Finding> = catalogue
+        .findings()
+        .iter()
+        .filter(|finding| finding.is_about(server))
+        .collect();
+    if let Some(value) = value.as_object_mut() {
+        value.insert("findings".to_owned(), json!(findings));
+    }
+    value
 }
 
 /// A server as `core_server_list` shows it.
@@ -202,6 +215,10 @@ fn summary(server: &Server) -> Value {
         value.insert("shared".to_owned(), json!(entry.sharing == Sharing::Shared));
         if !entry.labels.is_empty() {
             value.insert("labels".to_owned(), json!(entry.labels));
+        }
+        if let Some(family) = &entry.family {
+            let family = json!({"name": family.name, "instance_arg": &*family.instance_arg});
+            value.insert("family".to_owned(), family);
         }
         if let Some(description) = &entry.description {
             value.insert("description".to_owned(), json!(description));

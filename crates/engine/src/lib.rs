@@ -223,7 +223,7 @@ impl Engine {
         let world = self.world();
         let mut tools: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
         for tool in world.catalogue.tools() {
-            if let countersign_core::catalogue::Provider::Server(server) = &tool.provider {
+            for server in tool.servers() {
                 *tools.entry(server.as_str()).or_default() += 1;
             }
         }

@@ -1,10 +1,11 @@
 //! Keeps the snapshot current: lists servers, retries those that failed, publishes what changed.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use countersign_core::catalogue::{Catalogue, Parts};
+use countersign_core::catalogue::{Catalogue, Finding, Parts};
 use countersign_core::names::ServerName;
 use countersign_core::server::ServerEntry;
 use countersign_upstream::Event;
@@ -238,10 +239,8 @@ impl Shared {
 
     /// Puts a snapshot in force and tells callers which of their lists differ.
     fn swap_in(&self, catalogue: &Arc<Catalogue>, revision: u64, told: &mut Told) {
-        for finding in catalogue.findings() {
-            tracing::debug!(server = %finding.server, subject = finding.subject.as_deref(), what = %finding.what, "finding");
-        }
-        self.catalogue.store(Arc::clone(catalogue));
+        let before = self.catalogue.swap(Arc::clone(catalogue));
+        log_findings(before.findings(), catalogue.findings());
         told.tell(self);
         self.revision.store(revision, Ordering::Release);
         self.published.send_replace(revision);
@@ -251,6 +250,33 @@ impl Shared {
     fn announce(&self, change: Change) {
         // Without a listener there is nobody to tell.
         drop(self.changes.send(change));
+    }
+}
+
+/// Says what is new since the snapshot before, and what is mended; what stays is not said again.
+fn log_findings(before: &[Finding], now: &[Finding]) {
+    let listed = |finding: &Finding| {
+        let servers: Vec<&str> = finding.servers.iter().map(ServerName::as_str).collect();
+        servers.join(", ")
+    };
+    let (old, new): (BTreeSet<&Finding>, BTreeSet<&Finding>) = (before.iter().collect(), now.iter().collect());
+    for finding in new.difference(&old) {
+        tracing::warn!(
+            kind = finding.kind.word(),
+            servers = listed(finding),
+            subject = finding.subject.as_deref(),
+            what = %finding.what,
+            way_out = %finding.way_out,
+            "finding"
+        );
+    }
+    for finding in old.difference(&new) {
+        tracing::info!(
+            kind = finding.kind.word(),
+            servers = listed(finding),
+            subject = finding.subject.as_deref(),
+            "finding is no more"
+        );
     }
 }
 

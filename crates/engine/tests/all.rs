@@ -77,6 +77,7 @@ fn entry(name: &str, folder: &Path, start: Start, seed: &str) -> Arc<ServerEntry
         trust: AnnotationTrust::Ignored,
         sharing: Sharing::PerPrincipal,
         access: Vec::new(),
+        family: None,
         transport: Transport::Stdio {
             command: Secret::plain("python3"),
             args: vec![

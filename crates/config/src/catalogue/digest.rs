@@ -20,6 +20,7 @@ pub(super) fn of(entry: &ServerEntry) -> Digest {
         trust,
         sharing,
         access,
+        family,
         transport,
         digest: _,
     } = entry;
@@ -41,6 +42,7 @@ pub(super) fn of(entry: &ServerEntry) -> Digest {
         "trust": matches!(trust, AnnotationTrust::Trusted),
         "shared": matches!(sharing, Sharing::Shared),
         "access": access,
+        "family": family.as_ref().map(|family| json!([family.name.as_str(), &*family.instance_arg])),
         "transport": transport_value(transport),
     });
     Digest::of(value.to_string().as_bytes())

@@ -9,7 +9,7 @@ use countersign_core::glob::Glob;
 use countersign_core::names::ServerName;
 use countersign_core::server::{AccessRule, ServerEntry, Sharing, Start};
 
-use super::{Rules, digest, foreign, transport};
+use super::{Rules, digest, family, foreign, transport};
 use crate::fields::{Field, Fields, Numbers, Reader};
 use crate::tree::{Node, Value};
 
@@ -40,7 +40,7 @@ pub(super) fn read(
         Reader::flag,
     );
     let start = start(reader, &mut fields);
-    refuse_later_keys(reader, &mut fields);
+    let family = take(reader, &mut fields, &["family"], family::read);
     other_keys(reader, &fields);
     let (transport, sharing) = transport?;
     let mut entry = ServerEntry {
@@ -61,6 +61,7 @@ pub(super) fn read(
             Sharing::PerPrincipal
         },
         access,
+        family,
         transport,
         digest: Digest::of(b""),
     };
@@ -215,16 +216,6 @@ fn start(reader: &mut Reader<'_>, fields: &mut Fields<'_>) -> Start {
         (true, _) => Start::Suspended,
         (false, true) => Start::Boot,
         (false, false) => Start::Lazy,
-    }
-}
-
-fn refuse_later_keys(reader: &mut Reader<'_>, fields: &mut Fields<'_>) {
-    if let Some(family) = fields.take(reader, &["family"]) {
-        reader.wrong_key(
-            &family,
-            "is not supported by this version of countersign",
-            "remove it; it is refused rather than ignored because the tools would be served under other names",
-        );
     }
 }
 

@@ -19,6 +19,7 @@ const OURS: &[&str] = &[
     "envPassthrough",
     "env_mode",
     "env_passthrough",
+    "family",
     "labels",
     "shared",
     "suspended",
@@ -73,7 +74,6 @@ fn add(entry: &mut Map<String, Json>, member: &Member, texts: &mut Translator<'_
         "envFile" => texts.warn(
             "`envFile` was left out: the variables of that file must be set for the gateway, or written into `env`",
         ),
-        "family" => texts.warn("`family` was left out: families are not supported by this version of countersign"),
         key if EXPANDED.contains(&key) => add_expanded(entry, key, node, texts),
         key if OURS.contains(&key) => {
             entry.insert(key.to_owned(), json_of(node));

@@ -113,6 +113,7 @@ fn server(place: usize, tools: std::ops::Range<usize>) -> Server {
         trust: AnnotationTrust::Ignored,
         sharing: Sharing::Shared,
         access: Vec::new(),
+        family: None,
         transport: Transport::Http {
             url: Secret::plain("http://127.0.0.1:1/mcp"),
             headers: std::collections::BTreeMap::new(),

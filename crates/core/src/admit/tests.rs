@@ -25,6 +25,7 @@ fn server(name: &str, trust: AnnotationTrust, availability: Availability, listin
         trust,
         sharing: Sharing::PerPrincipal,
         access: Vec::new(),
+        family: None,
         transport: Transport::Http {
             url: Secret::plain("http://127.0.0.1:1/mcp"),
             headers: BTreeMap::new(),

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::claims::{self, Claim};
+use super::claims::{self, Claim, Origin};
+use super::families::{self, Candidate, Surface};
 use super::{
-    Availability, Catalogue, Finding, Naming, Owners, Parts, Prompt, Provider, Resource, Server, Sketch, Tool, naming,
-    ranked,
+    Availability, Catalogue, Finding, FindingKind, Naming, Owners, Parts, Prompt, Provider, Resource, Server, Sketch,
+    Tool, naming, ranked,
 };
 use crate::core_tools::CoreTool;
 use crate::definition::{PromptDefinition, ToolDefinition};
@@ -14,12 +15,13 @@ use crate::effect::{Classified, classify_tool};
 use crate::names::{ExposedName, OriginalName, ServerName};
 
 /// A tool before its name is known to be its own.
-type ToolEntry = (ServerName, Arc<ToolDefinition>, Classified);
+type ToolEntry = (Provider, Arc<ToolDefinition>, Classified);
 /// A prompt before its name is known to be its own.
 type PromptEntry = (ServerName, Arc<PromptDefinition>);
 
-#[derive(Default)]
-struct Builder {
+struct Builder<'s> {
+    naming: &'s Naming,
+    candidates: Vec<Candidate<'s>>,
     tools: Vec<Claim<ToolEntry>>,
     prompts: Vec<Claim<PromptEntry>>,
     resources: Vec<Resource>,
@@ -38,11 +40,14 @@ pub(super) fn build(parts: Parts, before: Option<&Catalogue>) -> Catalogue {
         mut servers,
     } = parts;
     servers.sort_by(|left, right| left.entry.name.cmp(&right.entry.name));
-    let mut builder = Builder::default();
+    let mut builder = Builder::new(&naming);
     for server in servers.iter().filter(|server| contributes(&server.availability)) {
-        builder.add(&naming, server);
+        builder.add(server);
     }
+    builder.claim_tools(before);
     let Builder {
+        naming: _,
+        candidates: _,
         tools,
         prompts,
         resources,
@@ -82,33 +87,46 @@ fn contributes(availability: &Availability) -> bool {
     }
 }
 
-impl Builder {
-    fn add(&mut self, naming: &Naming, server: &Server) {
+impl<'s> Builder<'s> {
+    fn new(naming: &'s Naming) -> Self {
+        Self {
+            naming,
+            candidates: Vec::new(),
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            apps: Vec::new(),
+            offering: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, server: &'s Server) {
         let (entry, listing) = (&server.entry, &server.listing);
         for problem in &listing.problems {
-            self.find(server, &problem.name, format!("set aside: {}", problem.what));
+            let what = format!("set aside: {}", problem.what);
+            let way_out = "mend the definition at its server".to_owned();
+            self.find(server, &problem.name, FindingKind::BadDefinition, (what, way_out));
         }
         let mut seen = BTreeSet::new();
         for definition in &listing.tools {
             let app = definition.ui_resource.clone();
             self.apps.extend(app.map(|uri| (uri, entry.name.clone())));
-            if let Some((name, whole)) = self.name(naming, server, &definition.name, &mut seen) {
-                if let Some(why) = naming::reserved(name.as_str()) {
-                    let what = format!("set aside: its exposed name `{name}` {why}; give the server a `toolPrefix`");
-                    self.find(server, definition.name.as_str(), what);
-                    continue;
-                }
-                let classified = classify_tool(definition.annotations.as_ref(), entry.trust);
-                let tool = (entry.name.clone(), Arc::clone(definition), classified);
-                self.tools.push(claim(name, whole, &entry.name, &definition.name, tool));
+            if self.is_sound(server, &definition.name, &mut seen) {
+                self.candidates.push(Candidate {
+                    server,
+                    definition: Arc::clone(definition),
+                    classified: classify_tool(definition.annotations.as_ref(), entry.trust),
+                });
             }
         }
         seen.clear();
         for definition in &listing.prompts {
-            if let Some((name, whole)) = self.name(naming, server, &definition.name, &mut seen) {
+            if self.is_sound(server, &definition.name, &mut seen) {
                 let prompt = (entry.name.clone(), Arc::clone(definition));
-                self.prompts
-                    .push(claim(name, whole, &entry.name, &definition.name, prompt));
+                let claim = self.claim(server, &definition.name, prompt);
+                self.prompts.push(claim);
             }
         }
         let resource = |definition| Resource {
@@ -122,35 +140,90 @@ impl Builder {
         }
     }
 
-    /// The exposed name and what it would be without an alias, for the first of its name in a listing.
-    fn name(
-        &mut self,
-        naming: &Naming,
-        server: &Server,
-        original: &OriginalName,
-        seen: &mut BTreeSet<OriginalName>,
-    ) -> Option<(ExposedName, String)> {
-        if !seen.insert(original.clone()) {
-            self.find(
-                server,
-                original.as_str(),
-                "listed more than once; the first one is served".to_owned(),
-            );
-            return None;
-        }
-        if naming::mixes_scripts(original.as_str()) {
-            let what = "set aside: its name mixes scripts whose letters look alike".to_owned();
-            self.find(server, original.as_str(), what);
-            return None;
-        }
-        let whole = naming::whole_of(naming, &server.entry, original.as_str());
-        Some((naming::exposed(naming, &server.entry, original.as_str(), &whole), whole))
+    /// Whether an element may claim a name: the first of its name in a listing, in one script.
+    fn is_sound(&mut self, server: &Server, original: &OriginalName, seen: &mut BTreeSet<OriginalName>) -> bool {
+        let (kind, what, way_out) = if !seen.insert(original.clone()) {
+            let what = "listed more than once; the first one is served";
+            (
+                FindingKind::ListedTwice,
+                what,
+                "give each a name of its own at its server",
+            )
+        } else if naming::mixes_scripts(original.as_str()) {
+            let what = "set aside: its name mixes scripts whose letters look alike";
+            (FindingKind::MixedScripts, what, "rename it at its server")
+        } else {
+            return true;
+        };
+        self.find(server, original.as_str(), kind, (what.to_owned(), way_out.to_owned()));
+        false
     }
 
-    fn find(&mut self, server: &Server, subject: &str, what: String) {
-        let server = server.entry.name.to_string();
-        let subject = Some(subject.to_owned()).filter(|subject| !subject.is_empty());
-        self.findings.push(Finding { server, subject, what });
+    /// Once the tools of all servers are known: who serves them, and under which names.
+    fn claim_tools(&mut self, before: Option<&Catalogue>) {
+        let candidates = std::mem::take(&mut self.candidates);
+        let (surfaces, rest) = families::gather(candidates, before, &mut self.findings);
+        for candidate in rest {
+            let (server, definition) = (candidate.server, candidate.definition);
+            let provider = Provider::Server(server.entry.name.clone());
+            let original = definition.name.clone();
+            let claim = self.claim(server, &original, (provider, definition, candidate.classified));
+            self.offer(claim, "give the server a `toolPrefix`");
+        }
+        for Surface { definition, tool } in surfaces {
+            let (family, classified) = (tool.family.clone(), tool.classified());
+            let members = tool.members.keys().cloned().collect();
+            let original = definition.name.to_string();
+            let whole = naming::whole_of(self.naming, family.as_str(), &original);
+            let claim = Claim {
+                name: naming::exposed(self.naming, family.as_str(), &original, &whole),
+                whole,
+                origin: Origin::Family(family, members),
+                original,
+                entry: (Provider::Family(Arc::new(tool)), definition, classified),
+            };
+            self.offer(claim, "give the family another name");
+        }
+    }
+
+    /// Takes a claim, unless the name is one of the gateway's own.
+    fn offer(&mut self, claim: Claim<ToolEntry>, way_out: &str) {
+        let Some(why) = naming::reserved(claim.name.as_str()) else {
+            self.tools.push(claim);
+            return;
+        };
+        let (servers, family) = claim.origin.into_parts();
+        self.findings.push(Finding {
+            servers,
+            family,
+            subject: Some(claim.original),
+            kind: FindingKind::ReservedName,
+            what: format!("set aside: its exposed name `{}` {why}", claim.name),
+            way_out: way_out.to_owned(),
+        });
+    }
+
+    fn claim<E>(&self, server: &Server, original: &OriginalName, entry: E) -> Claim<E> {
+        let (server, original) = (&server.entry, original.as_str());
+        let whole = naming::whole_of(self.naming, naming::part_of(server), original);
+        Claim {
+            name: naming::exposed(self.naming, server.name.as_str(), original, &whole),
+            whole,
+            origin: Origin::Server(server.name.clone()),
+            original: original.to_owned(),
+            entry,
+        }
+    }
+
+    fn find(&mut self, server: &Server, subject: &str, kind: FindingKind, (what, way_out): (String, String)) {
+        self.findings.push(Finding {
+            servers: vec![server.entry.name.clone()],
+            family: None,
+            subject: Some(subject.to_owned()).filter(|subject| !subject.is_empty()),
+            kind,
+            what,
+            way_out,
+        });
     }
 }
 
@@ -160,30 +233,23 @@ fn shared_app<'a>(uri: &'a str, servers: &'a [ServerName]) -> impl Iterator<Item
         let others = servers.iter().filter(|other| *other != server);
         let others: Vec<String> = others.map(|other| format!("`{other}`")).collect();
         Finding {
-            server: server.to_string(),
+            servers: vec![server.clone()],
+            family: None,
             subject: Some(uri.to_owned()),
+            kind: FindingKind::AppShared,
             what: format!(
                 "server {} publishes this app too, so reading it is refused",
                 others.join(" and ")
             ),
+            way_out: "give the app another URI at one of the servers, or suspend all but one".to_owned(),
         }
     })
 }
 
-fn claim<E>(name: ExposedName, whole: String, server: &ServerName, original: &OriginalName, entry: E) -> Claim<E> {
-    Claim {
-        name,
-        whole,
-        server: server.to_string(),
-        original: original.to_string(),
-        entry,
-    }
-}
-
-fn tool((name, (server, definition, classified)): (ExposedName, ToolEntry)) -> Tool {
+fn tool((name, (provider, definition, classified)): (ExposedName, ToolEntry)) -> Tool {
     Tool {
         name,
-        provider: Provider::Server(server),
+        provider,
         definition,
         classified,
     }

@@ -50,17 +50,30 @@ pub(super) fn reserved(name: &str) -> Option<&'static str> {
 }
 
 /// The name that callers use for a tool or prompt, from the one that [`whole_of`] gives.
-pub(super) fn exposed(naming: &Naming, entry: &ServerEntry, original: &str, whole: &str) -> ExposedName {
+pub(super) fn exposed(naming: &Naming, owner: &str, original: &str, whole: &str) -> ExposedName {
     if is_plain(original) && is_plain(whole) && whole.len() <= naming.max_length {
         ExposedName::new(whole)
     } else {
-        ExposedName::new(&alias(whole, entry.name.as_str(), original, naming.max_length))
+        ExposedName::new(&alias(whole, owner, original, naming.max_length))
     }
 }
 
-/// `<prefix>_<toolPrefix or server>_<tool>`, whatever the length and the characters.
-pub(super) fn whole_of(naming: &Naming, entry: &ServerEntry, original: &str) -> String {
-    let part = entry.tool_prefix.as_deref().unwrap_or(entry.name.as_str());
+/// What stands for a server in the names of its tools and prompts.
+///
+/// The names of a family are its surface's: a member whose `toolPrefix` says the family's name has its own.
+pub(super) fn part_of(entry: &ServerEntry) -> &str {
+    let taken = |prefix: &&str| {
+        entry
+            .family
+            .as_ref()
+            .is_none_or(|family| family.name.as_str() != *prefix)
+    };
+    let prefix = entry.tool_prefix.as_deref().filter(taken);
+    prefix.unwrap_or(entry.name.as_str())
+}
+
+/// `<prefix>_<part>_<tool>`, whatever the length and the characters.
+pub(super) fn whole_of(naming: &Naming, part: &str, original: &str) -> String {
     let prefix = &naming.prefix;
     if part.is_empty() {
         return original.to_owned();
@@ -88,8 +101,8 @@ fn is_plain_character(character: char) -> bool {
 }
 
 /// A stable stand-in: the head of the name, and a digest of the whole origin.
-fn alias(whole: &str, server: &str, original: &str, max_length: usize) -> String {
-    let digest = Digest::of(format!("{server}\0{original}").as_bytes()).hex();
+fn alias(whole: &str, owner: &str, original: &str, max_length: usize) -> String {
+    let digest = Digest::of(format!("{owner}\0{original}").as_bytes()).hex();
     let room = max_length.min(PROTOCOL_LENGTH).saturating_sub(ALIAS_DIGITS + 1);
     let head = whole
         .chars()

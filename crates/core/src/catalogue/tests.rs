@@ -16,6 +16,8 @@ use crate::listing::Capabilities;
 use crate::secret::Secret;
 use crate::server::{Sharing, Start, Transport};
 
+mod families;
+
 fn entry(name: &str, tool_prefix: Option<&str>) -> ServerEntry {
     ServerEntry {
         name: ServerName::parse(name).unwrap(),
@@ -27,6 +29,7 @@ fn entry(name: &str, tool_prefix: Option<&str>) -> ServerEntry {
         trust: AnnotationTrust::Ignored,
         sharing: Sharing::PerPrincipal,
         access: Vec::new(),
+        family: None,
         transport: Transport::Http {
             url: Secret::plain("http://127.0.0.1:1/mcp"),
             headers: BTreeMap::new(),
@@ -89,7 +92,11 @@ fn upstream_names(catalogue: &Catalogue) -> Vec<&str> {
 }
 
 fn findings(catalogue: &Catalogue) -> Vec<String> {
-    let text = |f: &Finding| format!("{}/{}: {}", f.server, f.subject.as_deref().unwrap_or("-"), f.what);
+    let text = |f: &Finding| {
+        let servers: Vec<&str> = f.servers.iter().map(ServerName::as_str).collect();
+        let (subject, kind) = (f.subject.as_deref().unwrap_or("-"), f.kind.word());
+        format!("{}/{subject} {kind}: {}; {}", servers.join("+"), f.what, f.way_out)
+    };
     catalogue.findings().iter().map(text).collect()
 }
 
@@ -109,8 +116,8 @@ fn b037_two_origins_of_one_name_are_both_refused_and_named() {
     assert!(catalogue.tool("x_a_b_c").is_none());
     expect![[r#"
         [
-            "a/b_c: exposed name `x_a_b_c` is claimed by `b_c` of server `a` and `c` of server `a_b`, so none of them is served; give one server another `toolPrefix`",
-            "a_b/c: exposed name `x_a_b_c` is claimed by `b_c` of server `a` and `c` of server `a_b`, so none of them is served; give one server another `toolPrefix`",
+            "a/b_c name_conflict: exposed name `x_a_b_c` is claimed by `b_c` of server `a` and `c` of server `a_b`, so none of them is served; give server `a` another `toolPrefix`, or server `a_b` another `toolPrefix`",
+            "a_b/c name_conflict: exposed name `x_a_b_c` is claimed by `b_c` of server `a` and `c` of server `a_b`, so none of them is served; give server `a` another `toolPrefix`, or server `a_b` another `toolPrefix`",
         ]
     "#]].assert_debug_eq(&findings(&catalogue));
 }
@@ -246,14 +253,14 @@ fn what_is_bad_in_a_listing_is_found_and_the_rest_is_served() {
     assert!(catalogue.prompt("x_a_p").is_some());
     expect![[r#"
         [
-            "a/#3: set aside: the definition is null, not an object",
-            "a/dеlete: set aside: its name mixes scripts whose letters look alike",
-            "a/p: listed more than once; the first one is served",
-            "a/t: listed more than once; the first one is served",
-            "bare/Call_Tool: set aside: its exposed name `Call_Tool` is the name of a meta-tool; give the server a `toolPrefix`",
-            "bare/Workflow_y: set aside: its exposed name `Workflow_y` begins with `workflow_`, which is kept for workflows; give the server a `toolPrefix`",
-            "bare/core_x: set aside: its exposed name `core_x` begins with `core_`, which is kept for the gateway's own tools; give the server a `toolPrefix`",
-            "bare/list_tools: set aside: its exposed name `list_tools` is the name of a meta-tool; give the server a `toolPrefix`",
+            "a/#3 bad_definition: set aside: the definition is null, not an object; mend the definition at its server",
+            "a/dеlete mixed_scripts: set aside: its name mixes scripts whose letters look alike; rename it at its server",
+            "a/p listed_twice: listed more than once; the first one is served; give each a name of its own at its server",
+            "a/t listed_twice: listed more than once; the first one is served; give each a name of its own at its server",
+            "bare/Call_Tool reserved_name: set aside: its exposed name `Call_Tool` is the name of a meta-tool; give the server a `toolPrefix`",
+            "bare/Workflow_y reserved_name: set aside: its exposed name `Workflow_y` begins with `workflow_`, which is kept for workflows; give the server a `toolPrefix`",
+            "bare/core_x reserved_name: set aside: its exposed name `core_x` begins with `core_`, which is kept for the gateway's own tools; give the server a `toolPrefix`",
+            "bare/list_tools reserved_name: set aside: its exposed name `list_tools` is the name of a meta-tool; give the server a `toolPrefix`",
         ]
     "#]].assert_debug_eq(&findings(&catalogue));
 }
@@ -507,6 +514,7 @@ fn rendered(tool: &Tool) -> String {
 fn origin(tool: &Tool) -> (String, String) {
     let server = match &tool.provider {
         Provider::Server(server) => server.to_string(),
+        Provider::Family(family) => family.family.to_string(),
         Provider::Core(_) => String::new(),
     };
     (server, tool.definition.name.to_string())
@@ -533,7 +541,7 @@ proptest! {
         for (server, (_, tools)) in &fleet {
             for tool in tools {
                 let served = catalogue.tools().iter().any(|t| origin(t) == (server.clone(), tool.clone()));
-                let found = catalogue.findings().iter().any(|f| f.server == *server && f.subject.as_deref().unwrap_or_default() == tool);
+                let found = catalogue.findings().iter().any(|f| f.is_about(server) && f.subject.as_deref().unwrap_or_default() == tool);
                 prop_assert!(served || found, "{} of {} is gone", tool, server);
             }
         }

@@ -42,7 +42,9 @@ macro_rules! server_members {
             r#""tools":{"type":"integer","minimum":0},"resources":{"type":"integer","minimum":0},"#,
             r#""prompts":{"type":"integer","minimum":0},"#,
             r#""labels":{"type":"object","additionalProperties":{"type":"string"}},"#,
-            r#""description":{"type":"string"},"shared":{"type":"boolean"},"protocol":{"type":"string"}"#
+            r#""description":{"type":"string"},"shared":{"type":"boolean"},"protocol":{"type":"string"},"#,
+            r#""family":{"type":"object","properties":{"name":{"type":"string"},"instance_arg":{"type":"string"}},"#,
+            r#""required":["name","instance_arg"]}"#
         )
     };
 }
@@ -53,20 +55,34 @@ macro_rules! server_required {
     };
 }
 
+/// The schema of one finding, without its braces.
+macro_rules! finding_members {
+    () => {
+        concat!(
+            r#""type":"object","properties":{"servers":{"type":"array","items":{"type":"string"}},"#,
+            r#""family":{"type":"string"},"subject":{"type":"string"},"kind":{"type":"string"},"#,
+            r#""what":{"type":"string"},"way_out":{"type":"string"}},"#,
+            r#""required":["servers","kind","what","way_out"]"#
+        )
+    };
+}
+
 const SERVER_LIST: &str = concat!(
     r#"{"type":"object","properties":{"servers":{"type":"array","items":{"type":"object","properties":{"#,
     server_members!(),
     "},",
     server_required!(),
-    r#"}},"findings":{"type":"array","items":{"type":"object","properties":{"#,
-    r#""server":{"type":"string"},"subject":{"type":"string"},"what":{"type":"string"}},"#,
-    r#""required":["server","what"]}}},"required":["servers","findings"]}"#
+    r#"}},"findings":{"type":"array","items":{"#,
+    finding_members!(),
+    r#"}}},"required":["servers","findings"]}"#
 );
 
 const SERVER_VIEW: &str = concat!(
     r#"{"type":"object","properties":{"#,
     server_members!(),
-    "},",
+    r#","findings":{"type":"array","items":{"#,
+    finding_members!(),
+    "}}},",
     server_required!(),
     "}"
 );
@@ -74,7 +90,10 @@ const SERVER_VIEW: &str = concat!(
 const STATUS: &str = concat!(
     r#"{"type":"object","properties":{"name":{"type":"string"},"state":{"type":"string"},"#,
     r#""reason":{"type":"string"},"connections":{"type":"integer","minimum":0},"#,
-    r#""last_error":{"type":"string"},"stderr":{"type":"array","items":{"type":"string"}}},"#,
+    r#""last_error":{"type":"string"},"stderr":{"type":"array","items":{"type":"string"}},"#,
+    r#""findings":{"type":"array","items":{"#,
+    finding_members!(),
+    r#"}}},"#,
     r#""required":["name","state","connections","stderr"]}"#
 );
 

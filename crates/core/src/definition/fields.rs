@@ -1,8 +1,9 @@
 //! The few fields of a definition that the gateway reads, each checked and named when it is wrong.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::{Annotations, Problem};
+use super::{Annotations, Differences, Problem};
 use crate::exact::{self, Digest, Exact};
 
 /// The members that identify a tool's definition (spec 6.4), in canonical order.
@@ -206,6 +207,38 @@ impl<'t> Fields<'t> {
         text.push('}');
         Ok(Digest::of(text.as_bytes()))
     }
+}
+
+/// The members that two definitions do not agree on; both were read before.
+pub(super) fn differences(left: &str, right: &str) -> Differences {
+    let (left, right) = (members(left), members(right));
+    let mut found = Differences::default();
+    for name in left.keys().chain(right.keys().filter(|name| !left.contains_key(*name))) {
+        if left.get(name) == right.get(name) {
+            continue;
+        }
+        if IDENTITY.contains(&name.as_str()) {
+            found.identity.push(name.clone());
+        } else {
+            found.others.push(name.clone());
+        }
+    }
+    found.identity.sort();
+    found.others.sort();
+    found
+}
+
+/// The top-level members as canonical texts.
+fn members(raw: &str) -> BTreeMap<String, String> {
+    let mut members = BTreeMap::new();
+    drop(exact::walk(raw, |seen| {
+        if seen.depth == 1
+            && let Ok(value) = Exact::parse(seen.value)
+        {
+            members.insert(cut(seen.key), value.as_str().to_owned());
+        }
+    }));
+    members
 }
 
 /// The head of a text of an upstream, for a message.

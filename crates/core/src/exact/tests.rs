@@ -402,6 +402,20 @@ proptest! {
     }
 
     #[test]
+    fn what_is_left_when_a_member_is_taken_is_canonical_and_lacks_only_that_member(
+        members in prop::collection::btree_map(text(), tree(), 1..6),
+        place in any::<prop::sample::Index>(),
+    ) {
+        let key = members.keys().nth(place.index(members.len())).unwrap().clone();
+        let whole = Exact::object(&reference(&Tree::Members(members.clone()))).unwrap();
+        let mut others = members;
+        let value = others.remove(&key).unwrap();
+        let (taken, rest) = whole.taken(&key).unwrap();
+        prop_assert_eq!(taken, reference(&value));
+        prop_assert_eq!(rest, Exact::object(&reference(&Tree::Members(others))).unwrap());
+    }
+
+    #[test]
     fn a_member_that_is_said_twice_is_refused_however_it_is_spelled(
         key in text(),
         others in prop::collection::btree_map("[a-e]{3}", Just(Tree::Word("null")), 0..4),
@@ -413,6 +427,35 @@ proptest! {
         let is_duplicate = matches!(Exact::parse(&twice), Err(Error::DuplicateKey { key: named, .. }) if named == key);
         prop_assert!(is_duplicate, "{}", twice);
     }
+}
+
+#[test]
+fn a_member_is_taken_out_of_an_object() {
+    let taken = |text: &str, key: &str| match Exact::object(text).unwrap().taken(key) {
+        Some((value, rest)) => format!("{value} of {}", rest.as_str()),
+        None => "nothing".to_owned(),
+    };
+    let cases = [
+        (r#"{"a":"x"}"#, "a", r#""x" of {}"#),
+        (r#"{"a":"x","b":1,"c":[]}"#, "a", r#""x" of {"b":1,"c":[]}"#),
+        (r#"{"a":"x","b":1,"c":[]}"#, "b", r#"1 of {"a":"x","c":[]}"#),
+        (r#"{"a":"x","b":1,"c":[]}"#, "c", r#"[] of {"a":"x","b":1}"#),
+        (r#"{"b":{"a":1},"c":["a",{"a":2}]}"#, "a", "nothing"),
+        (
+            r#"{"b":"\"a\":1,{[","a":{"b":"}"}}"#,
+            "a",
+            r#"{"b":"}"} of {"b":"\"a\":1,{["}"#,
+        ),
+        (r#"{"\u0061":null}"#, "a", "null of {}"),
+        (r#"{"\"":"\\","z":1}"#, "\"", r#""\\" of {"z":1}"#),
+        (r#"{"\n":1e400,"é":2}"#, "é", r#"2 of {"\n":1e400}"#),
+        (r#"{"ab":1}"#, "a", "nothing"),
+        ("{}", "a", "nothing"),
+    ];
+    for (text, key, wanted) in cases {
+        assert_eq!(taken(text, key), wanted, "{text}");
+    }
+    assert!(Exact::parse("[1]").unwrap().taken("a").is_none());
 }
 
 #[test]

@@ -77,16 +77,19 @@ pub(super) fn render(frame: &Frame, engine: &Engine, outcome: Outcome) -> Finish
             let error = bridge::error_for(frame.version, frame.method.word(), error.get());
             Answer::raw_error(frame.version, &frame.id, &error)
         }
+        Outcome::Refused(refusal) if is_for_the_model(refusal.code) => {
+            failed(frame, engine, refusal.code.word(), &refusal.sentence)
+        }
         Outcome::Refused(refusal) => Answer::fault(frame.version, &frame.id, refused(frame, &refusal)),
         Outcome::Unrecorded { reason } => {
             let sentence = format!("the call was not made because it could not be recorded: {reason}");
-            failed(frame, engine, Fate::NotSent, &sentence)
+            failed(frame, engine, Fate::NotSent.word(), &sentence)
         }
         Outcome::Failed {
             fate,
             sentence,
             from: _,
-        } => failed(frame, engine, fate, &sentence),
+        } => failed(frame, engine, fate.word(), &sentence),
         Outcome::Cancelled => return None,
     };
     Some(answer)
@@ -101,6 +104,19 @@ pub(super) fn unanswered(frame: &Frame, sentence: &str) -> Answer {
     Answer::fault(frame.version, &frame.id, Fault::new(codes::INTERNAL_ERROR, sentence))
 }
 
+/// Whether a model can mend the call by itself: such a refusal is a result, since models read those.
+fn is_for_the_model(code: Code) -> bool {
+    match code {
+        Code::InstanceRequired | Code::InstanceNotAvailable => true,
+        Code::ToolNotFound
+        | Code::PromptNotFound
+        | Code::ResourceNotFound
+        | Code::ResourceAmbiguous
+        | Code::TaskNotFound
+        | Code::BadArguments => false,
+    }
+}
+
 fn refused(frame: &Frame, refusal: &Refusal) -> Fault {
     let code = match (refusal.code, frame.version.era()) {
         (Code::ResourceNotFound, Era::Legacy) => codes::RESOURCE_NOT_FOUND,
@@ -110,7 +126,9 @@ fn refused(frame: &Frame, refusal: &Refusal) -> Fault {
             | Code::PromptNotFound
             | Code::ResourceAmbiguous
             | Code::TaskNotFound
-            | Code::BadArguments,
+            | Code::BadArguments
+            | Code::InstanceRequired
+            | Code::InstanceNotAvailable,
             _,
         ) => codes::INVALID_PARAMS,
     };
@@ -120,18 +138,18 @@ fn refused(frame: &Frame, refusal: &Refusal) -> Fault {
     fault
 }
 
-/// A call that did not run, or whose answer was lost. A model reads results, so for a tool it is
+/// A call that did not run, or whose answer was lost; `code` is its stable code. A model reads results, so for a tool it is
 /// a result that says so.
-fn failed(frame: &Frame, engine: &Engine, fate: Fate, sentence: &str) -> Answer {
+fn failed(frame: &Frame, engine: &Engine, code: &str, sentence: &str) -> Answer {
     if frame.method != Method::CallTool {
         let mut fault = Fault::new(codes::INTERNAL_ERROR, sentence);
         let uri = frame.is_about_a_resource().then_some(frame.subject.as_str());
-        fault.data = Some(error_data(fate.word(), &[], uri));
+        fault.data = Some(error_data(code, &[], uri));
         return Answer::fault(frame.version, &frame.id, fault);
     }
     let said = format!(
         r#"{{"code":{},"message":{}}}"#,
-        object::quote(fate.word()),
+        object::quote(code),
         object::quote(sentence)
     );
     let world = engine.world();

@@ -2,6 +2,7 @@
 
 use countersign_core::admit::{Ask, Origin, TaskVerb};
 use countersign_core::catalogue::Provider;
+use countersign_core::names::ServerName;
 use countersign_engine::{Outcome, Refused};
 use countersign_wire::codes;
 use countersign_wire::rpc::Fault;
@@ -46,11 +47,13 @@ pub(super) fn check_parameter(asking: &Asking, name: &str) -> Result<(), Fault> 
         return Ok(());
     }
     let world = asking.shared.engine.world();
+    let is_legacy = |server: &ServerName| {
+        let listed = world.catalogue.server(server.as_str());
+        listed.is_none_or(|server| server.listing.protocol != Version::V2026_07_28.as_str())
+    };
     let takes_tasks = world.catalogue.tool(name).is_none_or(|tool| match &tool.provider {
-        Provider::Server(server) => {
-            let listed = world.catalogue.server(server.as_str());
-            listed.is_none_or(|server| server.listing.protocol != Version::V2026_07_28.as_str())
-        }
+        // Which member of a family runs the call is not known yet, so each must take tasks.
+        Provider::Server(_) | Provider::Family(_) => tool.servers().all(is_legacy),
         Provider::Core(_) => false,
     });
     if takes_tasks {

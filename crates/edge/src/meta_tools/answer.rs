@@ -127,7 +127,9 @@ impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         let mut failure = Self::new(refusal.code.word(), refusal.sentence);
         match refusal.code {
-            Code::ResourceAmbiguous => failure.details.servers = refusal.nearest,
+            Code::ResourceAmbiguous | Code::InstanceRequired | Code::InstanceNotAvailable => {
+                failure.details.servers = refusal.nearest;
+            }
             Code::ToolNotFound
             | Code::PromptNotFound
             | Code::ResourceNotFound

@@ -94,6 +94,23 @@ fn described_tool() -> Value {
             "inputSchema": {"type": "object"},
             "outputSchema": {"type": ["object", "boolean"]},
             "original_name": {"type": "string", "description": "The name that the server gave it."},
+            "family": {
+                "type": "object",
+                "description": "Servers that offer the same tool; `instance_arg` names the argument that says which one runs a call.",
+                "required": ["name", "instance_arg", "members"],
+                "properties": {
+                    "name": {"type": "string"},
+                    "instance_arg": {"type": "string"},
+                    "members": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["server", "effect"],
+                            "properties": {"server": {"type": "string"}, "effect": {"type": "string"}}
+                        }
+                    }
+                }
+            },
             "invocation": invocation()
         }),
     )

@@ -48,6 +48,7 @@ fn entry(name: &str, labels: &[(&str, &str)]) -> Arc<ServerEntry> {
         trust: AnnotationTrust::Trusted,
         sharing: Sharing::PerPrincipal,
         access: Vec::new(),
+        family: None,
         transport: Transport::Stdio {
             command: Secret::plain("true"),
             args: Vec::new(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use countersign_core::catalogue::{Provider, Tool};
 use countersign_core::exact::Exact;
+use countersign_core::names::ServerName;
 use countersign_core::refusal::Code;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -53,10 +54,7 @@ pub(super) fn filter(view: &View<'_>, arguments: &Exact) -> Result<String, Failu
             && part
                 .as_ref()
                 .is_none_or(|part| filters.fold(&tool.definition.description).contains(part))
-            && filters
-                .labels
-                .iter()
-                .all(|(key, value)| labels(*view, tool).and_then(|all| all.get(key)) == Some(value))
+            && (filters.labels.is_empty() || carries(*view, tool, &filters.labels))
     };
     let page = match &filters.query {
         None => Page::of(view.tools().filter(|tool| agree(tool)).map(|tool| (tool, None)), window),
@@ -106,6 +104,7 @@ pub(super) fn describe(view: &View<'_>, arguments: &Exact) -> Result<String, Fai
         input_schema: raw(&tool.definition.input_schema),
         output_schema: tool.definition.output_schema.as_deref().and_then(raw),
         original_name: tool.definition.name.as_str(),
+        family: family(tool),
         invocation: raw(&invocation),
     };
     structured(&description)
@@ -161,8 +160,8 @@ struct Entry<'a> {
     title: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    labels: Option<&'a BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<&'a str, &'a str>,
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<&'a RawValue>,
@@ -194,20 +193,56 @@ struct Description<'a> {
     output_schema: Option<&'a RawValue>,
     original_name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    family: Option<Family<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     invocation: Option<&'a RawValue>,
+}
+
+/// The family that a tool stands for.
+#[derive(Debug, Serialize)]
+struct Family<'a> {
+    name: &'a str,
+    instance_arg: &'a str,
+    members: Vec<Member<'a>>,
+}
+
+/// One server that runs a family's tool, and what a call there may do.
+#[derive(Debug, Serialize)]
+struct Member<'a> {
+    server: &'a str,
+    effect: &'static str,
+}
+
+fn family(tool: &Tool) -> Option<Family<'_>> {
+    let Provider::Family(family) = &tool.provider else {
+        return None;
+    };
+    Some(Family {
+        name: family.family.as_str(),
+        instance_arg: &family.instance_arg,
+        members: family
+            .members
+            .iter()
+            .map(|(server, member)| Member {
+                server: server.as_str(),
+                effect: member.classified.effect.word(),
+            })
+            .collect(),
+    })
 }
 
 impl<'a> Entry<'a> {
     fn of(view: View<'a>, tool: &'a Tool) -> Self {
         let (server, kind) = match &tool.provider {
             Provider::Server(server) => (Some(server.as_str()), "tool"),
+            Provider::Family(family) => (Some(family.family.as_str()), "tool"),
             Provider::Core(_) => (None, "core"),
         };
         Self {
             name: tool.name.as_str(),
             title: tool.definition.title.as_deref(),
             server,
-            labels: labels(view, tool).filter(|labels| !labels.is_empty()),
+            labels: shared_labels(view, tool),
             kind,
             annotations: tool
                 .definition
@@ -220,14 +255,32 @@ impl<'a> Entry<'a> {
     }
 }
 
-fn labels<'a>(view: View<'a>, tool: &Tool) -> Option<&'a BTreeMap<String, String>> {
-    match &tool.provider {
-        Provider::Server(server) => view
-            .catalogue()
-            .server(server.as_str())
-            .map(|server| &server.entry.labels),
-        Provider::Core(_) => None,
+fn labels_of<'a>(view: View<'a>, server: &ServerName) -> Option<&'a BTreeMap<String, String>> {
+    view.catalogue()
+        .server(server.as_str())
+        .map(|server| &server.entry.labels)
+}
+
+/// Whether one of the servers that run a tool carries all of some labels.
+fn carries(view: View<'_>, tool: &Tool, wanted: &BTreeMap<String, String>) -> bool {
+    let has_all = |labels: &BTreeMap<String, String>| wanted.iter().all(|(key, value)| labels.get(key) == Some(value));
+    tool.servers()
+        .any(|server| labels_of(view, server).is_some_and(has_all))
+}
+
+/// The labels that hold whichever server runs a tool.
+fn shared_labels<'a>(view: View<'a>, tool: &'a Tool) -> BTreeMap<&'a str, &'a str> {
+    let mut servers = tool.servers().filter_map(|server| labels_of(view, server));
+    let mut shared: BTreeMap<&str, &str> = servers
+        .next()
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key.as_str(), value.as_str()))
+        .collect();
+    for labels in servers {
+        shared.retain(|key, value| labels.get(*key).is_some_and(|other| other == value));
     }
+    shared
 }
 
 /// Text that is known to be JSON, to be written as it stands.

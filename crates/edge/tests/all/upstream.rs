@@ -118,6 +118,7 @@ impl Upstream {
             trust: AnnotationTrust::Ignored,
             sharing: Sharing::PerPrincipal,
             access: Vec::new(),
+            family: None,
             transport: Transport::Http {
                 url: Secret::plain(format!("http://{}/mcp", self.address)),
                 headers: Default::default(),

@@ -20,6 +20,7 @@ fn entry(name: &str, seed: &str, start: Start) -> Arc<ServerEntry> {
         trust: AnnotationTrust::Ignored,
         sharing: Sharing::PerPrincipal,
         access: Vec::new(),
+        family: None,
         transport: Transport::Stdio {
             command: Secret::plain("true"),
             args: Vec::new(),

@@ -65,6 +65,7 @@ pub(crate) fn entry(transport: Transport) -> ServerEntry {
         trust: AnnotationTrust::Trusted,
         sharing: Sharing::PerPrincipal,
         access: Vec::new(),
+        family: None,
         transport,
         digest: Digest::of(b"1"),
     }

@@ -184,15 +184,13 @@ fn wrong_values_are_refused() {
     "#]],
     );
     json(
-        &one(r#"{"url": "https://x", "auth": "forwardToken", "family": {"name": "f"}, "allowPrivateNetwork": false}"#),
+        &one(r#"{"url": "https://x", "auth": "forwardToken", "allowPrivateNetwork": false}"#),
         expect![[r#"
-        conf/mcp.json:2:27: server `s`: `auth` other than `none` is not supported by this version of countersign
-            remove it; it is refused rather than ignored because the server would be called without the credential it asks for
-        conf/mcp.json:2:51: server `s`: `family` is not supported by this version of countersign
-            remove it; it is refused rather than ignored because the tools would be served under other names
-        conf/mcp.json:2:99: server `s`: `allowPrivateNetwork` cannot be `false` in this version of countersign
-            remove it; it is refused rather than ignored because private addresses would be reached all the same
-    "#]],
+            conf/mcp.json:2:27: server `s`: `auth` other than `none` is not supported by this version of countersign
+                remove it; it is refused rather than ignored because the server would be called without the credential it asks for
+            conf/mcp.json:2:74: server `s`: `allowPrivateNetwork` cannot be `false` in this version of countersign
+                remove it; it is refused rather than ignored because private addresses would be reached all the same
+        "#]],
     );
     json(
         &one(r#"{"url": "https://x", "auth": {"CLIENT_ID": "x"}}"#),

@@ -80,11 +80,8 @@ fn five_thousand_tools_of_fifty_servers_are_listed_in_order_in_both_eras() {
             "{era:?}: every tool once, byte for byte, in the catalogue's order"
         );
     }
-    let servers = catalogue.tools().iter().filter_map(|tool| match &tool.provider {
-        countersign_core::catalogue::Provider::Server(server) => Some(server.to_string()),
-        countersign_core::catalogue::Provider::Core(_) => None,
-    });
-    let mut servers: Vec<String> = servers.collect();
+    let servers = catalogue.tools().iter().flat_map(|tool| tool.servers());
+    let mut servers: Vec<String> = servers.map(ToString::to_string).collect();
     servers.dedup();
     assert_eq!(servers, in_order);
     let wanted = &catalogue.tools()[4321];
