@@ -34,7 +34,8 @@ impl ToolDefinition {
     /// # Errors
     /// [`Unfit`], when the tool has that argument already or its schema may refuse another.
     pub fn with_argument(&self, argument: &str, about: &str, values: &[&str]) -> Result<Self, Unfit> {
-        let schema: Value = serde_json::from_str(&self.input_schema).map_err(|_| closed("it is nested too deeply"))?;
+        let schema: Value =
+            serde_json::from_str(&self.input_schema).map_err(|_too_deep| closed("it is nested too deeply"))?;
         let mut probe = Probe {
             document: &schema,
             argument,

@@ -1,5 +1,7 @@
 //! Families: one surface, members looked up, and a finding for whatever does not fit (spec 2.4).
 
+#![expect(clippy::too_many_lines, reason = "tables of texts are long")]
+
 use super::*;
 use crate::effect::Effect;
 use crate::names::FamilyName;
