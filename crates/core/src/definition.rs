@@ -56,6 +56,8 @@ pub struct ToolDefinition {
     pub only_as_task: bool,
     /// Whether models may see it: `_meta.ui.visibility` of MCP Apps, when present, names `model`.
     pub for_models: bool,
+    /// Whether a property may be mirrored into an HTTP header (`x-mcp-header`): read once, since every call asks.
+    pub has_header_params: bool,
     /// The resource that shows its results (MCP Apps): `_meta.ui.resourceUri`, else the flat key of the same name.
     pub ui_resource: Option<Arc<str>>,
     /// Names of the top-level properties of the input schema, in order.
@@ -146,6 +148,7 @@ impl ToolDefinition {
             for_models: fields.is_for_models(),
             ui_resource: fields.ui_resource().map(Into::into),
             digest: fields.digest()?,
+            has_header_params: input_schema.contains("x-mcp-header"),
             raw: raw.into(),
             name: OriginalName::new(&name),
             name_at,
@@ -181,12 +184,6 @@ impl ToolDefinition {
     #[must_use]
     pub fn differences(&self, other: &Self) -> Differences {
         fields::differences(&self.raw, &other.raw)
-    }
-
-    /// Whether a property is mirrored into an HTTP header (`x-mcp-header`).
-    #[must_use]
-    pub fn has_header_params(&self) -> bool {
-        self.input_schema.contains("x-mcp-header")
     }
 }
 

@@ -53,7 +53,6 @@ impl fmt::Debug for Digest {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Exact {
     text: Arc<str>,
-    digest: Digest,
 }
 
 /// Why a text has no exact reading. Positions are byte offsets into the text.
@@ -102,10 +101,7 @@ impl Exact {
     /// [`Error`], naming what has more than one reading and where.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let text = reader::read(text, |_| {})?;
-        Ok(Self {
-            digest: Digest::of(text.as_bytes()),
-            text: text.into(),
-        })
+        Ok(Self { text: text.into() })
     }
 
     /// Reads a JSON object strictly; arguments of a call are one.
@@ -123,10 +119,7 @@ impl Exact {
     /// `{}`: what absent arguments mean.
     #[must_use]
     pub fn empty_object() -> Self {
-        Self {
-            text: "{}".into(),
-            digest: Digest::of(b"{}"),
-        }
+        Self { text: "{}".into() }
     }
 
     /// The canonical text: what is hashed, shown and sent.
@@ -135,10 +128,10 @@ impl Exact {
         &self.text
     }
 
-    /// SHA-256 over the canonical text.
+    /// SHA-256 over the canonical text, made when it is asked for.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        self.digest
+        Digest::of(self.text.as_bytes())
     }
 }
 

@@ -22,6 +22,10 @@ use clap::{CommandFactory, Parser};
 use args::{Command, LowArgs};
 use failure::Failure;
 
+/// A call makes dozens of small allocations; see `docs/decisions/mimalloc.md`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args = LowArgs::parse();
     match run(args) {

@@ -30,7 +30,7 @@ use crate::cursor::List;
 use crate::levels::Level;
 use crate::listen::Listen;
 use crate::method::Method;
-use crate::metrics::Verdict;
+use crate::metrics::{OTHER, Verdict};
 use crate::running::Running;
 use crate::settings::InForce;
 use crate::shared::Shared;
@@ -68,12 +68,12 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the parameters.
+    /// Reads the parameters of a request that came in as one message.
     pub(crate) fn read(id: &'a RawValue, method: &'a str, params: Option<&'a RawValue>) -> Result<Self, Fault> {
         let id = id.get();
         let params = match params {
             None => Object::default(),
-            Some(params) => Object::parse(params.get())
+            Some(params) => Object::of_checked(params.get())
                 .map_err(|error| Fault::new(codes::INVALID_PARAMS, format!("`params`: {error}")).of(id))?,
         };
         let meta = meta::of(&params).map_err(|fault| fault.of(id))?;
@@ -116,7 +116,7 @@ pub(crate) async fn answer(asking: &Asking, request: &Request<'_>, headers: Opti
         asking
             .shared
             .metrics
-            .request("other", Verdict::Refused, started.elapsed());
+            .request(OTHER, Verdict::Refused, started.elapsed());
         let fault = Fault::new(
             codes::METHOD_NOT_FOUND,
             format!("method `{}` not found", shown(request.method)),

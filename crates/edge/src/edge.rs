@@ -53,7 +53,7 @@ impl Edge {
     /// taken, standing streams end, and calls under way have ten seconds to end.
     ///
     /// # Errors
-    /// When a listener has no address.
+    /// When a listener has no address, or the system gives no threads to serve with.
     pub async fn serve(
         &self,
         listener: TcpListener,

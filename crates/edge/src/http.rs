@@ -3,6 +3,7 @@
 mod body;
 mod drive;
 mod headers;
+mod lanes;
 mod post;
 mod reply;
 mod routes;
@@ -22,6 +23,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use self::lanes::Lanes;
 use crate::guard::Own;
 use crate::notify;
 use crate::session::Session;
@@ -105,10 +107,12 @@ pub(crate) async fn serve(
     );
     let pump = tokio::spawn(pump);
     let expiry = tokio::spawn(sessions::expire(Arc::clone(shared), stop.clone()));
-    let main = accept(shared, listener, Routes::Main, &stop);
+    // They end when this is over: after the connections, and after the calls that are parked.
+    let lanes = Lanes::start()?;
+    let main = accept(shared, &lanes, (listener, Routes::Main), &stop);
     match metrics {
         Some(metrics) => {
-            let (main, metrics) = tokio::join!(main, accept(shared, metrics, Routes::Metrics, &stop));
+            let (main, metrics) = tokio::join!(main, accept(shared, &lanes, (metrics, Routes::Metrics), &stop));
             main.and(metrics)?;
         }
         None => main.await?,
@@ -121,8 +125,8 @@ pub(crate) async fn serve(
 
 async fn accept(
     shared: &Arc<Shared>,
-    listener: TcpListener,
-    routes: Routes,
+    lanes: &Lanes,
+    (listener, routes): (TcpListener, Routes),
     stop: &CancellationToken,
 ) -> io::Result<()> {
     let address = listener.local_addr()?;
@@ -137,10 +141,13 @@ async fn accept(
             Ok((stream, _)) => {
                 let connection = connection(shared, &stream, address, routes, stop);
                 let alive = alive.clone();
-                drop(tokio::spawn(async move {
+                let serving = lanes.serve(stream, |stream| async move {
                     serve_connection(Arc::new(connection), stream).await;
                     drop(alive);
-                }));
+                });
+                if let Err(error) = serving {
+                    tracing::warn!(%error, "a connection could not be taken in");
+                }
             }
             Err(error) => {
                 // Out of descriptors, or a client that is gone already: neither ends the listener.

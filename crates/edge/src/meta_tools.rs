@@ -88,12 +88,37 @@ pub(crate) async fn run(
             let Some(world) = passage.cancel.run_until_cancelled(engine.listing_world()).await else {
                 return MetaAnswer::Passed(Outcome::Cancelled);
             };
-            let answer = read(&View::of(&world, caller), &arguments);
+            let Some(answer) = answer_of(read, world, caller, arguments).await else {
+                return MetaAnswer::Passed(Outcome::Cancelled);
+            };
             MetaAnswer::Own(answer.map_or_else(|failure| failure.render(), |structured| answer::own(&structured)))
         }
         Way::Call => forward::call_tool(engine, caller, &arguments, passage).await,
         Way::Resource => forward::resource(engine, caller, &arguments, passage).await,
         Way::Prompt => forward::prompt(engine, caller, &arguments, passage).await,
+    }
+}
+
+/// What reads a snapshot and gives the structured answer as JSON.
+type Read = fn(&View<'_>, &Exact) -> Result<String, Failure>;
+
+/// A snapshot with more tools than this is read beside the loop that serves connections: ranking
+/// thousands of tools takes milliseconds, which every other call of that loop would wait for.
+const LONG: usize = 500;
+
+/// `None` when the gateway ends meanwhile.
+async fn answer_of(read: Read, world: World, caller: &Caller, arguments: Exact) -> Option<Result<String, Failure>> {
+    if world.catalogue.tools().len() <= LONG {
+        return Some(read(&View::of(&world, caller), &arguments));
+    }
+    let caller = caller.clone();
+    let reading = tokio::task::spawn_blocking(move || read(&View::of(&world, &caller), &arguments));
+    match reading.await {
+        Ok(answer) => Some(answer),
+        Err(ended) => match ended.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_cancelled) => None,
+        },
     }
 }
 
@@ -110,7 +135,7 @@ pub(crate) fn read(tool: MetaTool, world: &World, caller: &Caller, arguments: &E
 /// How a meta-tool comes to its answer.
 enum Way {
     /// From the snapshot alone; gives the structured answer as JSON.
-    Read(fn(&View<'_>, &Exact) -> Result<String, Failure>),
+    Read(Read),
     /// By calling a tool.
     Call,
     /// By reading a resource.

@@ -58,6 +58,11 @@ impl Method {
             .find(|method| method.word() == name && method.exists_in(era))
     }
 
+    /// The names of all of them in the protocol, those that are asked for most first.
+    pub(crate) fn words() -> impl Iterator<Item = &'static str> {
+        Self::ALL.iter().map(|method| method.word())
+    }
+
     fn exists_in(self, era: Era) -> bool {
         match self {
             Self::Ping | Self::SetLevel | Self::Subscribe | Self::Unsubscribe => era == Era::Legacy,

@@ -1,6 +1,7 @@
 //! Prometheus metrics. Labels come from closed sets and server names, never from a caller's text.
 
 use std::fmt;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use countersign_core::catalogue::{Availability, Catalogue, FindingKind};
@@ -13,6 +14,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+
+use crate::method::Method;
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -110,11 +113,52 @@ const BUCKETS: [f64; 12] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0,
 ];
 
+/// The method of requests that are none of the protocol's.
+pub(crate) const OTHER: &str = "other";
+
+/// The series of one method, each found once: every request is counted, and a family looks its labels up
+/// by hashing all of them.
+#[derive(Debug)]
+struct Series {
+    method: &'static str,
+    seconds: OnceLock<Histogram>,
+    done: OnceLock<Counter>,
+    error: OnceLock<Counter>,
+    refused: OnceLock<Counter>,
+    failed: OnceLock<Counter>,
+    cancelled: OnceLock<Counter>,
+}
+
+impl Series {
+    fn of(method: &'static str) -> Self {
+        Self {
+            method,
+            seconds: OnceLock::new(),
+            done: OnceLock::new(),
+            error: OnceLock::new(),
+            refused: OnceLock::new(),
+            failed: OnceLock::new(),
+            cancelled: OnceLock::new(),
+        }
+    }
+
+    fn ended(&self, verdict: Verdict) -> &OnceLock<Counter> {
+        match verdict {
+            Verdict::Done => &self.done,
+            Verdict::Error => &self.error,
+            Verdict::Refused => &self.refused,
+            Verdict::Failed => &self.failed,
+            Verdict::Cancelled => &self.cancelled,
+        }
+    }
+}
+
 /// All metrics of one gateway.
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<MethodLabels, Histogram>,
+    series: Vec<Series>,
     guard_refusals: Counter,
     reloads: Family<ReloadLabels, Counter>,
     sessions: Gauge,
@@ -168,6 +212,7 @@ impl Metrics {
             registry,
             requests,
             request_seconds,
+            series: Method::words().chain([OTHER]).map(Series::of).collect(),
             guard_refusals,
             reloads,
             sessions,
@@ -177,17 +222,21 @@ impl Metrics {
         }
     }
 
-    /// A request of the protocol ended.
+    /// A request of the protocol ended; [`OTHER`] stands for methods that nobody knows.
     pub(crate) fn request(&self, method: &'static str, verdict: Verdict, took: Duration) {
-        self.requests
-            .get_or_create(&RequestLabels {
-                method,
-                outcome: verdict.word(),
+        let Some(series) = self.series.iter().find(|series| series.method == method) else {
+            return;
+        };
+        let outcome = verdict.word();
+        series
+            .ended(verdict)
+            .get_or_init(|| {
+                let labels = RequestLabels { method, outcome };
+                self.requests.get_or_create_owned(&labels)
             })
             .inc();
-        self.request_seconds
-            .get_or_create(&MethodLabels { method })
-            .observe(took.as_secs_f64());
+        let seconds = || self.request_seconds.get_or_create_owned(&MethodLabels { method });
+        series.seconds.get_or_init(seconds).observe(took.as_secs_f64());
     }
 
     /// A request was turned away by the guard; says whether it is one of those that the trail records.

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use countersign_core::exact::Digest;
+use countersign_core::exact::Exact;
 use countersign_core::principal::{Endpoint, PrincipalKey};
 use countersign_wire::codes;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+use crate::method::Method;
 use crate::sessions;
 use crate::under_way::UnderWay;
 
@@ -20,8 +21,16 @@ pub(crate) const PREFIX: &str = "countersign-parked-";
 pub(crate) struct Bond {
     pub(crate) principal: PrincipalKey,
     pub(crate) endpoint: Endpoint,
-    /// Of method, name and arguments.
-    pub(crate) request: Digest,
+    pub(crate) asked: Asked,
+}
+
+/// What exactly a request asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) method: Method,
+    /// The exposed name, or the URI.
+    pub(crate) subject: Box<str>,
+    pub(crate) arguments: Option<Exact>,
 }
 
 /// How many calls may be parked, and for how long.
@@ -110,7 +119,7 @@ impl Parking {
         if parked.bond.principal != bond.principal || parked.bond.endpoint != bond.endpoint {
             return Err(Unclaimed::Lapsed);
         }
-        if parked.bond.request != bond.request {
+        if parked.bond.asked != bond.asked {
             return Err(Unclaimed::AnotherRequest);
         }
         let parked = calls.remove(state).ok_or(Unclaimed::Lapsed)?;

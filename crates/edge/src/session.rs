@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use countersign_core::exact::Digest;
 use countersign_core::principal::{Caller, Endpoint, PrincipalKey};
 use countersign_engine::{Abilities, Reply};
 use countersign_wire::version::Version;
@@ -14,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::calls::Calls;
 use crate::dispatch::Waiting;
 use crate::levels::Level;
+use crate::parking::Asked;
 use crate::replay::{Cursor, Stream};
 
 /// How many resources one session may watch.
@@ -161,7 +161,7 @@ impl Session {
     }
 
     /// Takes out what a call has to carry.
-    pub(crate) fn take_waiting(&self, request: Digest) -> Option<Waiting> {
+    pub(crate) fn take_waiting(&self, request: &Asked) -> Option<Waiting> {
         let mut state = self.state();
         let place = state.waiting.iter().position(|waiting| waiting.is_of(request))?;
         Some(state.waiting.remove(place))

@@ -29,7 +29,7 @@ impl Engine {
             if let Ok(judged) = admit::judge(&world, caller, ask.clone(), origin) {
                 return Ok(self.settle(&world, judged));
             }
-            self.wait_until_listed().await;
+            Box::pin(self.wait_until_listed()).await;
         }
         let world = self.world();
         let (method, subject) = asked_for(&ask);
@@ -82,7 +82,7 @@ impl Engine {
         };
         let (answer, receipt) = match from.server {
             Some(_) => self.shared.upstreams.call(recorded, passage).await,
-            None => core_tools::run(self, recorded).await,
+            None => Box::pin(core_tools::run(self, recorded)).await,
         };
         let took = began.elapsed();
         if let (Answer::NotSent(_), Some(server)) = (&answer, &from.server) {

@@ -22,6 +22,7 @@ use countersign_core::stages::{Pins, Rights, WriteGate};
 use countersign_sandbox::Scripts;
 use countersign_store::{Ledger, Note};
 use countersign_upstream::Upstreams;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -80,6 +81,8 @@ struct Shared {
     changes: broadcast::Sender<Change>,
     configuration_error: Mutex<Option<String>>,
     tasks: TaskTracker,
+    /// Where the tasks run.
+    runtime: Handle,
     stop: CancellationToken,
 }
 
@@ -113,6 +116,7 @@ impl Engine {
             changes: broadcast::Sender::new(CHANGES),
             configuration_error: Mutex::new(None),
             tasks: TaskTracker::new(),
+            runtime: Handle::current(),
             stop: CancellationToken::new(),
         };
         let engine = Arc::new(Self {

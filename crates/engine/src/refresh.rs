@@ -55,9 +55,11 @@ impl Engine {
     /// Starts a listing of a server unless one is under way.
     pub(crate) fn refresh(&self, server: ServerName) {
         let listing = list(Arc::clone(&self.shared), server);
-        self.shared
-            .tasks
-            .spawn(self.shared.stop.clone().run_until_cancelled_owned(listing));
+        // Whoever asks for it may run where connections are served, and a long listing would hold them up.
+        self.shared.tasks.spawn_on(
+            self.shared.stop.clone().run_until_cancelled_owned(listing),
+            &self.shared.runtime,
+        );
     }
 
     /// Starts the tasks that live as long as the engine.

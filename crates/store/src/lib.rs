@@ -4,6 +4,7 @@
 
 mod entry;
 mod memory;
+mod queue;
 mod recorded;
 mod schema;
 mod sqlite;

@@ -1,8 +1,7 @@
 //! A ledger in one SQLite file, written by one thread that commits in groups.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use rusqlite::{Connection, params};
 use tokio::sync::oneshot;
 
 use crate::entry::Entry;
+use crate::queue::{Haste, Limits, Queue};
 use crate::schema::{self, Run};
 use crate::{Durability, Error};
 
@@ -21,6 +21,12 @@ const GROUP: usize = 2_000;
 /// How far the writer may fall behind before calls are refused.
 const BACKLOG: usize = 65_536;
 
+const LIMITS: Limits = Limits {
+    gather: GATHER,
+    group: GROUP,
+    backlog: BACKLOG,
+};
+
 #[derive(Debug, Clone)]
 pub(crate) struct Sqlite {
     shared: Arc<Shared>,
@@ -28,9 +34,7 @@ pub(crate) struct Sqlite {
 
 #[derive(Debug)]
 struct Shared {
-    // `None` after `close`. Sending takes no longer than a push, so the lock is never held for long.
-    jobs: Mutex<Option<Sender<Job>>>,
-    queued: Arc<AtomicUsize>,
+    jobs: Arc<Queue<Job>>,
     calls: AtomicI64,
     writer: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
@@ -67,26 +71,29 @@ enum Job {
 impl Sqlite {
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let (connection, run) = schema::open(path)?;
-        let (jobs, inbox) = channel();
-        let queued = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&queued);
+        let jobs = Arc::new(Queue::new(LIMITS));
+        let inbox = Arc::clone(&jobs);
         let writer = std::thread::Builder::new()
             .name("ledger".to_owned())
             .spawn(move || {
-                Writer {
+                let mut writer = Writer {
                     connection,
                     run,
-                    queued: counter,
+                    // What the schema was opened with.
+                    synced: Synced::Always,
+                };
+                // Whatever ends the writer, nobody waits for it in vain.
+                let inbox = Inbox(inbox);
+                while let Some(group) = inbox.0.take() {
+                    writer.commit(group);
                 }
-                .work(&inbox)
             })
             .map_err(|source| Error::Lock {
                 path: path.display().to_string(),
                 source,
             })?;
         let shared = Shared {
-            jobs: Mutex::new(Some(jobs)),
-            queued,
+            jobs,
             calls: AtomicI64::new(0),
             writer: Mutex::new(Some(writer)),
         };
@@ -142,7 +149,7 @@ impl Sqlite {
     }
 
     pub(crate) async fn close(&self) {
-        drop(self.shared.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.shared.jobs.close();
         let writer = self.shared.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
             let joined = tokio::task::spawn_blocking(move || writer.join()).await;
@@ -153,38 +160,47 @@ impl Sqlite {
     }
 
     fn send(&self, job: Job) -> Result<(), Error> {
-        let behind = self.shared.queued.load(Ordering::Relaxed);
-        if behind >= BACKLOG {
-            return Err(Error::Behind(behind));
-        }
-        let jobs = self.shared.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        let sender = jobs.as_ref().ok_or(Error::Closed)?;
-        self.shared.queued.fetch_add(1, Ordering::Relaxed);
-        sender.send(job).or(Err(Error::Closed))
+        let haste = job.haste();
+        self.shared.jobs.push(job, haste)
     }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.jobs.close();
+    }
+}
+
+/// The writer's end of the queue.
+struct Inbox(Arc<Queue<Job>>);
+
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
+}
+
+/// When a commit is on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Synced {
+    /// When it is done.
+    Always,
+    /// Some time after it is done.
+    Later,
 }
 
 /// The thread that owns the connection.
 struct Writer {
     connection: Connection,
     run: Run,
-    queued: Arc<AtomicUsize>,
+    synced: Synced,
 }
 
 impl Writer {
-    fn work(mut self, inbox: &Receiver<Job>) {
-        while let Ok(first) = inbox.recv() {
-            let group = gather(first, inbox);
-            let size = group.len();
-            self.commit(group);
-            self.queued.fetch_sub(size, Ordering::Relaxed);
-        }
-    }
-
     /// Writes a group in one transaction. Whoever waits is told after the commit; a group that cannot
     /// be written fails for all who wait, so that no mutating call goes on without its record.
     fn commit(&mut self, group: Vec<Job>) {
-        let durable = group.iter().any(Job::is_waited_for);
+        let durable = group.iter().any(|job| job.haste() == Haste::Now);
         let mut waiting: Vec<Done> = Vec::new();
         let mut reads = Vec::new();
         let written = self.write(group, durable, &mut waiting, &mut reads).map_err(Arc::new);
@@ -210,8 +226,15 @@ impl Writer {
     ) -> rusqlite::Result<()> {
         // WAL with NORMAL never corrupts; it may lose the last queued entries with the power, which
         // is what "queued" means. What somebody waits for is synced.
-        self.connection
-            .pragma_update(None, "synchronous", if durable { "FULL" } else { "NORMAL" })?;
+        let (wanted, word) = if durable {
+            (Synced::Always, "FULL")
+        } else {
+            (Synced::Later, "NORMAL")
+        };
+        if self.synced != wanted {
+            self.connection.pragma_update(None, "synchronous", word)?;
+            self.synced = wanted;
+        }
         let mut failure = None;
         let transaction = self.connection.transaction()?;
         for job in group {
@@ -246,30 +269,13 @@ impl Writer {
 }
 
 impl Job {
-    fn is_waited_for(&self) -> bool {
+    /// Whether somebody waits for it.
+    fn haste(&self) -> Haste {
         match self {
-            Self::Intent { done, .. } => done.is_some(),
-            Self::Probe { .. } | Self::Recent { .. } => true,
-            Self::Note { .. } | Self::End { .. } => false,
+            Self::Intent { done: Some(_), .. } | Self::Probe { .. } | Self::Recent { .. } => Haste::Now,
+            Self::Intent { done: None, .. } | Self::Note { .. } | Self::End { .. } => Haste::Soon,
         }
     }
-}
-
-/// Takes what is there; while nobody waits, stays a moment for more.
-fn gather(first: Job, inbox: &Receiver<Job>) -> Vec<Job> {
-    let mut urgent = first.is_waited_for();
-    let mut group = vec![first];
-    while group.len() < GROUP {
-        let next = if urgent {
-            inbox.try_recv().or(Err(RecvTimeoutError::Timeout))
-        } else {
-            inbox.recv_timeout(GATHER)
-        };
-        let Ok(job) = next else { break };
-        urgent = urgent || job.is_waited_for();
-        group.push(job);
-    }
-    group
 }
 
 fn insert(connection: &Connection, run: &str, call: Option<i64>, entry: &Entry) -> rusqlite::Result<()> {

@@ -127,7 +127,7 @@ async fn attempt(
         let delivered = delivered?;
         match task::begun(&delivered, as_task, passage, version) {
             None => Ok(delivered),
-            Some(task) => task::finish(connection, &task, &back).await,
+            Some(task) => Box::pin(task::finish(connection, &task, &back)).await,
         }
     };
     tokio::select! {
@@ -190,7 +190,7 @@ fn mirrored(operation: &Operation, version: Version) -> Vec<(String, String)> {
     let Operation::CallTool { definition, arguments } = operation else {
         return Vec::new();
     };
-    if version != Version::V2026_07_28 || !definition.has_header_params() {
+    if version != Version::V2026_07_28 || !definition.has_header_params {
         return Vec::new();
     }
     match param_headers::of_schema(&definition.input_schema) {
@@ -214,7 +214,7 @@ async fn prepare(
     patience: Duration,
 ) -> Option<Answer> {
     if let Some(level) = &passage.log_level {
-        connection.set_level(level, patience).await;
+        Box::pin(connection.set_level(level, patience)).await;
     }
     subscribed(connection, operation).await
 }
@@ -225,16 +225,16 @@ async fn subscribed(connection: &Arc<Connection>, operation: &Operation) -> Opti
         return None;
     }
     match operation {
-        Operation::Subscribe { uri } => connection.watch.subscribe(uri).await,
-        Operation::Unsubscribe { uri } => connection.watch.unsubscribe(uri).await,
+        Operation::Subscribe { uri } => Box::pin(connection.watch.subscribe(uri)).await,
+        Operation::Unsubscribe { uri } => Box::pin(connection.watch.unsubscribe(uri)).await,
         Operation::Task {
             task,
             verb: TaskVerb::Watch,
-        } => connection.watch.watch_task(task).await,
+        } => Box::pin(connection.watch.watch_task(task)).await,
         Operation::Task {
             task,
             verb: TaskVerb::Unwatch,
-        } => connection.watch.unwatch_task(task).await,
+        } => Box::pin(connection.watch.unwatch_task(task)).await,
         Operation::CallTool { .. }
         | Operation::RunCore { .. }
         | Operation::ReadResource { .. }

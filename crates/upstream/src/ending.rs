@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
@@ -14,6 +15,9 @@ use crate::stdio::Warden;
 pub(crate) struct Ending {
     told: CancellationToken,
     rest: TaskTracker,
+    /// Where the tasks run, whoever asks for them: one that reads a long listing must not stand in the
+    /// way of the connections that are served where it was asked for.
+    runtime: Handle,
     /// Ends children where this process cannot any more.
     pub(crate) warden: Arc<Warden>,
 }
@@ -25,7 +29,14 @@ impl Ending {
         let guard = told.clone().drop_guard();
         let rest = TaskTracker::new();
         let warden = Arc::new(Warden::new(warden));
-        (Self { told, rest, warden }, guard)
+        let runtime = Handle::current();
+        let ending = Self {
+            told,
+            rest,
+            runtime,
+            warden,
+        };
+        (ending, guard)
     }
 
     /// A token that is cancelled with the end.
@@ -35,7 +46,7 @@ impl Ending {
 
     /// Runs what has to be done before all is over: whoever waits for the end waits for it.
     pub(crate) fn spawn<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-        self.rest.spawn(task)
+        self.rest.spawn_on(task, &self.runtime)
     }
 
     /// Runs what is given up at the end.
@@ -43,7 +54,8 @@ impl Ending {
         &self,
         task: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<Option<T>> {
-        self.rest.spawn(self.told.clone().run_until_cancelled_owned(task))
+        self.rest
+            .spawn_on(self.told.clone().run_until_cancelled_owned(task), &self.runtime)
     }
 
     /// Tells the end and waits until all tasks have seen it.

@@ -1,6 +1,7 @@
 //! Streamable HTTP: one request per message, answered by JSON or by an event stream.
 
 mod client;
+mod origin;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -11,10 +12,9 @@ use countersign_core::secret::Secret;
 use countersign_wire::object::Object;
 use countersign_wire::version::Version;
 use countersign_wire::{codes, headers, rpc};
-use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
 use serde_json::value::RawValue;
 
 use crate::connection::Connection;
@@ -24,6 +24,7 @@ use crate::pending::{Back, Delivered};
 use crate::text::code_of;
 
 pub(crate) use client::Client;
+use origin::{Body, Origin};
 pub(crate) use stream::{End, Piece, Stream};
 
 /// What is asked for with every request, whatever a caller asked us for.
@@ -41,8 +42,9 @@ const ERROR_BODY: usize = 1 << 20;
 /// One server's endpoint, and the session there.
 #[derive(Debug)]
 pub(crate) struct Link {
-    client: Client,
-    uri: Uri,
+    origin: Origin,
+    /// Where messages go, as a request to this origin names it.
+    path: Uri,
     base: HeaderMap,
     session: OnceLock<HeaderValue>,
     pub(crate) limit: usize,
@@ -66,10 +68,12 @@ impl Link {
         if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
             return Err("`url` is not an http or https address".to_owned());
         }
+        let path = path_of(&uri);
+        let origin = Origin::new(client, uri);
         Ok(Self {
-            client: client.clone(),
-            uri,
-            base: base_headers(configured)?,
+            base: base_headers(origin.host()?, configured)?,
+            origin,
+            path,
             session: OnceLock::new(),
             limit,
         })
@@ -77,7 +81,7 @@ impl Link {
 
     /// The address.
     pub(crate) fn uri(&self) -> &Uri {
-        &self.uri
+        self.origin.uri()
     }
 
     /// The session that the server opened.
@@ -102,14 +106,16 @@ impl Link {
         headers
     }
 
-    /// Posts a message to an address of this server.
-    pub(crate) async fn post_to(
-        &self,
-        uri: Uri,
-        headers: HeaderMap,
-        body: String,
-    ) -> Result<Response<Incoming>, Failure> {
-        self.send(Method::POST, uri, headers, Bytes::from(body)).await
+    /// Posts a message.
+    pub(crate) async fn post(&self, headers: HeaderMap, body: String) -> Result<Response<Body>, Failure> {
+        self.send(Method::POST, self.path.clone(), headers, Bytes::from(body))
+            .await
+    }
+
+    /// Posts a message to another address of the same origin.
+    pub(crate) async fn post_to(&self, uri: &Uri, body: String) -> Result<Response<Body>, Failure> {
+        self.send(Method::POST, path_of(uri), self.headers(None), Bytes::from(body))
+            .await
     }
 
     /// Opens an event stream.
@@ -117,41 +123,43 @@ impl Link {
         &self,
         version: Option<Version>,
         last_event: Option<&str>,
-    ) -> Result<Response<Incoming>, Failure> {
+    ) -> Result<Response<Body>, Failure> {
         let mut headers = self.headers(version);
         headers.remove(CONTENT_TYPE);
         if let Some(value) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {
             headers.insert(LAST_EVENT, value);
         }
-        self.send(Method::GET, self.uri.clone(), headers, Bytes::new()).await
+        self.send(Method::GET, self.path.clone(), headers, Bytes::new()).await
     }
 
     /// Tells the server that the session is over.
     pub(crate) async fn delete(&self, version: Version) -> Result<(), Failure> {
         let mut headers = self.headers(Some(version));
         headers.remove(CONTENT_TYPE);
-        self.send(Method::DELETE, self.uri.clone(), headers, Bytes::new())
+        self.send(Method::DELETE, self.path.clone(), headers, Bytes::new())
             .await
             .map(drop)
     }
 
-    async fn send(
-        &self,
-        method: Method,
-        uri: Uri,
-        headers: HeaderMap,
-        body: Bytes,
-    ) -> Result<Response<Incoming>, Failure> {
+    async fn send(&self, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Result<Response<Body>, Failure> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        self.client.request(request).await
+        self.origin.send(request).await
     }
 }
 
-fn base_headers(configured: &BTreeMap<String, Secret>) -> Result<HeaderMap, String> {
-    let mut headers = HeaderMap::with_capacity(configured.len() + 8);
+/// What a request to the origin of an address names.
+fn path_of(uri: &Uri) -> Uri {
+    uri.path_and_query()
+        .cloned()
+        .map_or_else(|| Uri::from_static("/"), Uri::from)
+}
+
+fn base_headers(host: HeaderValue, configured: &BTreeMap<String, Secret>) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::with_capacity(configured.len() + 10);
+    headers.insert(HOST, host);
     headers.insert(
         USER_AGENT,
         HeaderValue::from_static(concat!("countersign/", env!("CARGO_PKG_VERSION"))),
@@ -181,7 +189,7 @@ pub(crate) async fn exchange(
 }
 
 /// Posts a request; the answer's body is still to be read.
-pub(crate) async fn post(link: &Link, out: &Outgoing<'_>) -> Result<Response<Incoming>, Failure> {
+pub(crate) async fn post(link: &Link, out: &Outgoing<'_>) -> Result<Response<Body>, Failure> {
     let mut headers = link.headers(out.version);
     if out.version == Some(Version::V2026_07_28) {
         let encoded = |text: &str| {
@@ -199,15 +207,13 @@ pub(crate) async fn post(link: &Link, out: &Outgoing<'_>) -> Result<Response<Inc
         headers.insert(name, HeaderValue::from_str(value).map_err(|_error| bad())?);
     }
     let body = rpc::request(&out.id.to_string(), out.method, out.params);
-    link.post_to(link.uri.clone(), headers, body).await
+    link.post(headers, body).await
 }
 
 /// Posts a message that is no request.
 pub(crate) async fn tell(connection: &Connection, link: &Link, message: String) -> Result<(), Failure> {
     let version = connection.version();
-    let response = link
-        .post_to(link.uri.clone(), link.headers(Some(version)), message)
-        .await?;
+    let response = link.post(link.headers(Some(version)), message).await?;
     let status = response.status();
     // A short body is read to the end, so that the connection can be used again.
     Limited::new(response.into_body(), ERROR_BODY).collect().await.ok();
@@ -223,12 +229,12 @@ pub(crate) async fn answer(
     connection: &Arc<Connection>,
     link: &Link,
     out: &Outgoing<'_>,
-    response: Response<Incoming>,
+    response: Response<Body>,
     back: Option<&Arc<Back>>,
 ) -> Result<Delivered, Failure> {
     let status = response.status();
     if !status.is_success() {
-        return unsuccessful(connection, link, response).await;
+        return Box::pin(unsuccessful(connection, link, response)).await;
     }
     let kind = response
         .headers()
@@ -248,7 +254,7 @@ pub(crate) async fn answer(
         };
     }
     if starts_with(kind, "text/event-stream") {
-        return stream::answer(connection, link, out, response.into_body(), back).await;
+        return Box::pin(stream::answer(connection, link, out, response.into_body(), back)).await;
     }
     Err(Failure::Lost(
         if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
@@ -265,7 +271,7 @@ fn starts_with(kind: &str, wanted: &str) -> bool {
 }
 
 /// A whole body of at most `limit` bytes.
-async fn whole(body: Incoming, limit: usize) -> Result<Bytes, Failure> {
+async fn whole(body: Body, limit: usize) -> Result<Bytes, Failure> {
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(Failure::Lost(too_large(limit))),
@@ -279,11 +285,7 @@ pub(crate) fn too_large(limit: usize) -> String {
 }
 
 /// An answer whose status is no success: a JSON-RPC error, a lost session, or a refusal.
-async fn unsuccessful(
-    connection: &Connection,
-    link: &Link,
-    response: Response<Incoming>,
-) -> Result<Delivered, Failure> {
+async fn unsuccessful(connection: &Connection, link: &Link, response: Response<Body>) -> Result<Delivered, Failure> {
     let status = response.status();
     let in_session = link.has_session() && !connection.is_modern();
     if status == StatusCode::NOT_FOUND && in_session {

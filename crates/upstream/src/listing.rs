@@ -181,7 +181,7 @@ impl Fetched {
 /// The tools whose `x-mcp-header` annotations can be followed; a client must leave out the others (SEP-2243).
 fn well_headed(tools: Vec<Arc<ToolDefinition>>, problems: &mut Vec<Problem>) -> Vec<Arc<ToolDefinition>> {
     let kept = tools.into_iter().filter(|tool| {
-        if !tool.has_header_params() {
+        if !tool.has_header_params {
             return true;
         }
         let headers = param_headers::of_schema(&tool.input_schema);

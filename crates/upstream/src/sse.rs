@@ -144,10 +144,7 @@ struct Post {
 
 impl Post {
     async fn send(&self, text: String) -> Result<(), Failure> {
-        let response = self
-            .link
-            .post_to(self.endpoint.clone(), self.link.headers(None), text)
-            .await?;
+        let response = self.link.post_to(&self.endpoint, text).await?;
         let status = response.status();
         Limited::new(response.into_body(), ACKNOWLEDGEMENT).collect().await.ok();
         if status.is_success() {

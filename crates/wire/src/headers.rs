@@ -1,5 +1,7 @@
 //! Header rules of streamable HTTP: `Mcp-Method`, `Mcp-Name`, `MCP-Protocol-Version`, the sentinel.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
@@ -35,6 +37,15 @@ pub fn check(seen: Seen<'_>, body_version: &str, method: &str, params: Option<&R
         (Some(member), Some(params)) => Object::parse(params.get()).ok().and_then(|params| params.text(member)),
         (Some(_), None) | (None, _) => None,
     };
+    compare(seen, body_version, method, named.as_deref())
+}
+
+/// As [`check`], of `params` that were read already.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_read(seen: Seen<'_>, body_version: &str, method: &str, params: &Object<'_>) -> Result<(), Fault> {
+    let named = name_member(method).and_then(|member| params.text(member));
     compare(seen, body_version, method, named.as_deref())
 }
 
@@ -102,13 +113,13 @@ pub fn encode(text: &str) -> String {
 
 /// The text of a header value; `None` when the sentinel does not decode.
 #[must_use]
-pub fn decode(value: &str) -> Option<String> {
+pub fn decode(value: &str) -> Option<Cow<'_, str>> {
     match value
         .strip_prefix(SENTINEL_START)
         .and_then(|rest| rest.strip_suffix(SENTINEL_END))
     {
-        Some(coded) => String::from_utf8(STANDARD.decode(coded).ok()?).ok(),
-        None => Some(value.to_owned()),
+        Some(coded) => String::from_utf8(STANDARD.decode(coded).ok()?).ok().map(Cow::Owned),
+        None => Some(Cow::Borrowed(value)),
     }
 }
 

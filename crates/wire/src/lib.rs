@@ -14,5 +14,6 @@ pub mod param_headers;
 pub mod questions;
 pub mod rpc;
 mod scan;
+mod skim;
 pub mod sse;
 pub mod version;

@@ -74,7 +74,9 @@ pub fn of<'a>(params: &Object<'a>) -> Result<RequestMeta<'a>, Fault> {
     let Some(raw) = params.get("_meta") else {
         return Ok(meta);
     };
-    let members = Object::parse(raw.get()).map_err(|error| bad(format!("`params._meta`: {error}")))?;
+    let members = params
+        .inner(raw)
+        .map_err(|error| bad(format!("`params._meta`: {error}")))?;
     for (name, value) in members.iter() {
         match name {
             PROTOCOL_VERSION => meta.version = Some(text(name, value)?),

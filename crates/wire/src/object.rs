@@ -6,10 +6,23 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::skim::{self, Member};
+
 /// A shallow object. Values borrow from the text it was read from.
 #[derive(Debug, Clone, Default)]
 pub struct Object<'a> {
-    members: Vec<(Cow<'a, str>, &'a RawValue)>,
+    members: Vec<Member<'a>>,
+    reading: Reading,
+}
+
+/// What is known of the text that an object was read from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Reading {
+    /// It is JSON; deeper inside, names may stand twice.
+    #[default]
+    Shallow,
+    /// It has one reading, at every depth.
+    Checked,
 }
 
 /// Why a text is not an object with one reading.
@@ -44,6 +57,28 @@ impl<'a> Object<'a> {
         match object.duplicate() {
             Some(name) => Err(Error::DuplicateKey(name.to_owned())),
             None => Ok(object),
+        }
+    }
+
+    /// Reads an object of a message that [`crate::rpc::parse`] took in, without checking it again.
+    ///
+    /// # Errors
+    /// [`Error::NotAnObject`]
+    pub fn of_checked(text: &'a str) -> Result<Self, Error> {
+        Ok(Self {
+            members: skim::members(text).ok_or(Error::NotAnObject)?,
+            reading: Reading::Checked,
+        })
+    }
+
+    /// Reads a member of this object that is an object itself.
+    ///
+    /// # Errors
+    /// [`Error`]
+    pub fn inner(&self, member: &'a RawValue) -> Result<Self, Error> {
+        match self.reading {
+            Reading::Shallow => Self::parse(member.get()),
+            Reading::Checked => Self::of_checked(member.get()),
         }
     }
 
@@ -109,6 +144,10 @@ impl<'a> Object<'a> {
 /// The decoded text of a raw value that is a JSON string.
 #[must_use]
 pub fn text_of(value: &RawValue) -> Option<Cow<'_, str>> {
+    let inside = value.get().strip_prefix('"')?.strip_suffix('"')?;
+    if !inside.contains('\\') {
+        return Some(Cow::Borrowed(inside));
+    }
     serde_json::from_str::<Name<'_>>(value.get()).ok().map(|name| name.0)
 }
 
@@ -208,6 +247,15 @@ pub fn quote(text: &str) -> String {
 /// that the token is also safe where a reader counts them as line ends.
 pub(crate) fn push_quoted(out: &mut String, text: &str) {
     out.push('"');
+    // Names, addresses and most words are plain, which is seen at a glance.
+    if text
+        .bytes()
+        .all(|byte| matches!(byte, 0x20..=0x7E) && byte != b'"' && byte != b'\\')
+    {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     let mut rest = text;
     while let Some(at) = rest.find(|c: char| matches!(c, '"' | '\\' | '\0'..='\x1F' | '\x7F' | '\u{2028}' | '\u{2029}'))
     {
@@ -244,7 +292,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
                 while let Some(Name(name)) = map.next_key::<Name<'de>>()? {
                     members.push((name, map.next_value::<&'de RawValue>()?));
                 }
-                Ok(Object { members })
+                Ok(Object {
+                    members,
+                    reading: Reading::Shallow,
+                })
             }
         }
         deserializer.deserialize_map(Members)

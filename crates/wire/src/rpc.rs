@@ -123,7 +123,7 @@ pub fn parse(body: &[u8]) -> Result<Body<'_>, Fault> {
     if text.trim_start().starts_with('[') {
         return batch(text);
     }
-    let object = Object::parse(text)
+    let object = Object::of_checked(text)
         .ok()
         .ok_or_else(|| invalid("expected a JSON-RPC message: an object"))?;
     strict_message(&object).map(Body::One)

@@ -286,7 +286,7 @@ impl<'a> Scanner<'a> {
 }
 
 /// The name that a checked string token stands for.
-fn name_of(token: &str, escaped: bool) -> Cow<'_, str> {
+pub(crate) fn name_of(token: &str, escaped: bool) -> Cow<'_, str> {
     if escaped {
         // The token was checked before, so that decoding it succeeds.
         Cow::Owned(serde_json::from_str(token).unwrap_or_default())
@@ -314,7 +314,7 @@ fn duplicate<'k>(keys: &'k mut [Cow<'_, str>]) -> Option<&'k str> {
 }
 
 /// How many bytes at the start are neither a quote, a backslash nor a control character.
-fn plain(bytes: &[u8]) -> usize {
+pub(crate) fn plain(bytes: &[u8]) -> usize {
     let (words, _) = bytes.as_chunks::<8>();
     let skipped = words
         .iter()

@@ -27,7 +27,7 @@ fn fields_are_read_and_the_bytes_are_kept() {
         r#"{"properties":{"b":{},"a\u0062":{"x-mcp-header":"H"}},"type":"object","x-vendor":1}"#
     );
     assert_eq!(tool.output_schema.as_deref(), Some(r#"{"type":"array"}"#));
-    assert!(tool.has_header_params());
+    assert!(tool.has_header_params);
     let annotations = tool.annotations.clone().unwrap();
     assert_eq!((annotations.read_only, annotations.destructive), (Some(true), None));
     assert_eq!(

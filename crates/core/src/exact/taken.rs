@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::Exact;
 use super::escapes::push;
-use super::{Digest, Exact};
 
 impl Exact {
     /// The value of a member of the root object as canonical text, and the object without the member.
@@ -21,10 +21,7 @@ impl Exact {
             Some(before) => format!("{before}{after}"),
             None => format!("{before}{}", after.strip_prefix(',').unwrap_or(after)),
         };
-        let rest = Self {
-            digest: Digest::of(rest.as_bytes()),
-            text: rest.into(),
-        };
+        let rest = Self { text: rest.into() };
         Some((text.get(found.value)?, rest))
     }
 }

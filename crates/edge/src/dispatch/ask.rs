@@ -89,7 +89,7 @@ fn check_param_headers(asking: &Asking, name: &str, arguments: &Exact, headers: 
     let Some(tool) = world
         .catalogue
         .tool(name)
-        .filter(|tool| tool.definition.has_header_params())
+        .filter(|tool| tool.definition.has_header_params)
     else {
         return Ok(());
     };

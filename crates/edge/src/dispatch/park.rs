@@ -1,15 +1,14 @@
 //! A request that goes on with a parked call, and what binds the two.
 
 use countersign_core::admit::Ask;
-use countersign_core::exact::Digest;
-use countersign_wire::object::{self, Object};
+use countersign_wire::object::Object;
 use countersign_wire::rpc::Fault;
 use countersign_wire::version::Era;
 
 use super::ask::Work;
 use super::{Asking, Request, invalid};
 use crate::method::Method;
-use crate::parking::{Bond, PREFIX};
+use crate::parking::{Asked, Bond, PREFIX};
 use crate::running::Running;
 
 /// What binds a call to the request that may go on with it; `None` where no question can be parked.
@@ -20,24 +19,27 @@ pub(super) fn bond(asking: &Asking, method: Method, work: &Work) -> Option<Bond>
     Some(Bond {
         principal: asking.caller.principal.key().clone(),
         endpoint: asking.caller.endpoint.clone(),
-        request: digest(method, work)?,
+        asked: asked(method, work)?,
     })
 }
 
-/// Of method, name and arguments; `None` where no question can be asked.
-pub(super) fn digest(method: Method, work: &Work) -> Option<Digest> {
+/// What exactly is asked for; `None` where no question can be asked.
+pub(super) fn asked(method: Method, work: &Work) -> Option<Asked> {
     let (subject, arguments) = match work {
         Work::Ask(Ask::Tool { name, arguments } | Ask::Prompt { name, arguments }) => {
-            (name.as_str(), arguments.as_str())
+            (name.as_str(), Some(arguments.clone()))
         }
-        Work::Ask(Ask::Resource { uri, server: _ }) => (uri.as_str(), "{}"),
-        Work::Meta(tool, arguments) => (tool.name(), arguments.as_str()),
+        Work::Ask(Ask::Resource { uri, server: _ }) => (uri.as_str(), None),
+        Work::Meta(tool, arguments) => (tool.name(), Some(arguments.clone())),
         Work::Ask(Ask::Complete { .. } | Ask::Subscribe { .. } | Ask::Unsubscribe { .. } | Ask::Task { .. }) => {
             return None;
         }
     };
-    let request = format!("[{:?},{},{arguments}]", method.word(), object::quote(subject));
-    Some(Digest::of(request.as_bytes()))
+    Some(Asked {
+        method,
+        subject: subject.into(),
+        arguments,
+    })
 }
 
 /// The parked call that a request goes on with; `None` where the request begins one. The call itself is

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use countersign_core::exact::Digest;
 use countersign_core::names::ServerName;
 use countersign_engine::{Outcome, Passage, Provenance, Reply, ToCaller};
 use countersign_wire::object::{self, Object};
@@ -16,6 +15,7 @@ use super::ask::Work;
 use super::park;
 use crate::abilities;
 use crate::method::Method;
+use crate::parking::Asked;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::speaker::Speaker;
@@ -46,15 +46,15 @@ type Urls = Vec<(String, String)>;
 /// What the repetition of a call carries that waits for its person at a URL.
 #[derive(Debug)]
 pub(crate) struct Waiting {
-    request: Digest,
+    request: Asked,
     carried: Vec<(String, Box<RawValue>)>,
     urls: Urls,
 }
 
 impl Waiting {
     /// Whether it is this request that waits.
-    pub(crate) fn is_of(&self, request: Digest) -> bool {
-        self.request == request
+    pub(crate) fn is_of(&self, request: &Asked) -> bool {
+        self.request == *request
     }
 }
 
@@ -99,12 +99,12 @@ impl<'j> Rounds<'j> {
 
     /// Goes on with a call whose client was sent to a URL and calls again.
     pub(super) fn go_on(&mut self, passage: &mut Passage) {
-        // Nearly no call waits, and a digest of its arguments costs as much as they are long.
+        // Nearly no call waits.
         if !self.session.has_waiting() {
             return;
         }
-        let request = park::digest(self.method, &self.work);
-        if let Some(waiting) = request.and_then(|request| self.session.take_waiting(request)) {
+        let request = park::asked(self.method, &self.work);
+        if let Some(waiting) = request.and_then(|request| self.session.take_waiting(&request)) {
             passage.extra.extend(waiting.carried);
             self.urls = waiting.urls;
         }
@@ -133,7 +133,7 @@ impl<'j> Rounds<'j> {
         };
         let required = InputRequired::read(result.get())?;
         let server = from.server.as_ref().map_or("countersign", |server| server.as_str());
-        Some(self.repeat(required, server).await)
+        Some(Box::pin(self.repeat(required, server)).await)
     }
 
     async fn repeat(
@@ -199,7 +199,7 @@ impl<'j> Rounds<'j> {
         let Ok(error) = RawValue::from_string(error) else {
             return because(server, "it asked in words that cannot be said");
         };
-        if let Some(request) = park::digest(self.method, &self.work) {
+        if let Some(request) = park::asked(self.method, &self.work) {
             self.session.keep_waiting(Waiting {
                 request,
                 carried,

@@ -132,17 +132,17 @@ impl Job {
     async fn once(&self, work: Work, passage: Passage, frame: &Frame) -> Result<Outcome, (Answer, Verdict)> {
         match work {
             Work::Meta(tool, arguments) => {
-                match meta_tools::run(tool, &self.shared.engine, &self.caller, arguments, passage).await {
+                let running = meta_tools::run(tool, &self.shared.engine, &self.caller, arguments, passage);
+                match Box::pin(running).await {
                     MetaAnswer::Own(result) => Err((own_result(frame, &result), Verdict::Done)),
                     MetaAnswer::Passed(outcome) => Ok(outcome),
                 }
             }
-            Work::Ask(Ask::Subscribe { uri }) => self
-                .subscribe(uri, passage)
+            Work::Ask(Ask::Subscribe { uri }) => Box::pin(self.subscribe(uri, passage))
                 .await
                 .map_err(|fault| (Answer::fault(frame.version, &frame.id, fault), Verdict::Refused)),
             Work::Ask(Ask::Unsubscribe { uri }) => {
-                let outcome = self.unsubscribe(uri, passage).await;
+                let outcome = Box::pin(self.unsubscribe(uri, passage)).await;
                 outcome.ok_or_else(|| (Answer::result(&frame.id, authored::EMPTY_RESULT), Verdict::Done))
             }
             Work::Ask(ask) => Ok(self.call(ask, passage).await),

@@ -49,7 +49,7 @@ pub(super) async fn read(mut body: Incoming, limit: usize, waits: Waits) -> Resu
     let reading = async {
         if usize::try_from(body.size_hint().lower()).map_or(true, |announced| announced > limit) {
             if waits == Waits::No {
-                drain(&mut body).await;
+                Box::pin(drain(&mut body)).await;
             }
             return Err(Unread::TooLarge);
         }
@@ -61,7 +61,7 @@ pub(super) async fn read(mut body: Incoming, limit: usize, waits: Waits) -> Resu
             };
             let length = rest.as_ref().map_or(first.len(), BytesMut::len);
             if length.saturating_add(data.len()) > limit {
-                drain(&mut body).await;
+                Box::pin(drain(&mut body)).await;
                 return Err(Unread::TooLarge);
             }
             match &mut rest {

@@ -61,7 +61,7 @@ pub(super) async fn answer(
     };
     match rpc::parse(&bytes) {
         Ok(Parsed::One(message)) => post.one(message).await,
-        Ok(Parsed::Batch(messages)) => post.batch(messages).await,
+        Ok(Parsed::Batch(messages)) => Box::pin(post.batch(messages)).await,
         Err(fault) => reply::json(StatusCode::BAD_REQUEST, fault.render()),
     }
 }
@@ -118,20 +118,20 @@ impl<'r> Post<'r> {
                     Ok(request) => request,
                     Err(fault) => return reply::json(StatusCode::BAD_REQUEST, fault.render()),
                 };
-                self.request(&request, params).await
+                self.request(&request).await
             }
             Message::Notification { method, params } => self.notification(&method, params),
             Message::Response { id, outcome } => self.response(id, outcome),
         }
     }
 
-    async fn request(&self, request: &Request<'_>, params: Option<&RawValue>) -> Response<Body> {
+    async fn request(&self, request: &Request<'_>) -> Response<Body> {
         let says_modern = request.meta.version.is_some();
         if request.method == "initialize" && !says_modern {
             return self.initialize(request);
         }
         if says_modern || self.read.is_modern() || Method::is_modern_only(request.method) {
-            return self.modern(request, params).await;
+            return self.modern(request).await;
         }
         match self.session(Some(request.id)) {
             Ok(session) => self.dispatch(request, Speaker::Session(session)).await,
@@ -140,9 +140,9 @@ impl<'r> Post<'r> {
     }
 
     /// A request of 2026-07-28. A session header means nothing here.
-    async fn modern(&self, request: &Request<'_>, params: Option<&RawValue>) -> Response<Body> {
+    async fn modern(&self, request: &Request<'_>) -> Response<Body> {
         let checked = match &request.meta.version {
-            Some(version) => wire_headers::check(self.read.seen, version, request.method, params),
+            Some(version) => wire_headers::check_read(self.read.seen, version, request.method, &request.params),
             None => Ok(()),
         };
         match checked.and_then(|()| Stateless::read(&request.meta, None)) {

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_core::exact::Digest;
 use countersign_core::principal::{Authentication, Endpoint, Principal, PrincipalKey};
 use countersign_engine::Reply;
 use countersign_wire::questions::Question;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{Bond, Limits, PREFIX, Parking, Unclaimed};
+use super::{Asked, Bond, Limits, PREFIX, Parking, Unclaimed};
 use crate::answer::Answer;
+use crate::method::Method;
 use crate::under_way::{Step, UnderWay};
 
 const LIMITS: Limits = Limits {
@@ -23,7 +23,11 @@ fn bond(principal: PrincipalKey, request: &str) -> Bond {
     Bond {
         principal,
         endpoint: Endpoint::Main,
-        request: Digest::of(request.as_bytes()),
+        asked: Asked {
+            method: Method::CallTool,
+            subject: request.into(),
+            arguments: None,
+        },
     }
 }
 

@@ -14,8 +14,8 @@ use crate::ending::Ending;
 use crate::events::Events;
 use crate::stdio::Log;
 
-#[test]
-fn i10_a_secret_that_a_server_repeats_on_its_output_is_not_logged() {
+#[tokio::test]
+async fn i10_a_secret_that_a_server_repeats_on_its_output_is_not_logged() {
     let name = ServerName::parse("fake").unwrap();
     let transport = Transport::Http {
         url: Secret::plain("http://x"),

@@ -1,31 +1,30 @@
-//! The HTTP client that all servers share: pooled, `TCP_NODELAY`, no redirects, no proxies.
+//! How connections to servers over HTTP are made: `TCP_NODELAY`, TLS where the address says so, no proxies.
 
 use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Uri;
 use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::rt::{Read, Write};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tower_service::Service;
 
 use crate::exchange::Failure;
 
-type Plain = legacy::Client<HttpConnector, Full<Bytes>>;
-type Secure = legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+/// The way into one connection.
+pub(crate) type Sender = SendRequest<Full<Bytes>>;
 
-/// Node closes an idle connection after 5 s; a request that meets a closing one would be lost.
-const IDLE: Duration = Duration::from_secs(4);
+type Secure = HttpsConnector<HttpConnector>;
 
-/// The client; cheap to clone.
+/// Makes connections; cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
-    plain: Plain,
-    /// Made with the first https request: loading the system's roots takes time and may fail.
+    plain: HttpConnector,
+    /// Made for the first https address: loading the system's roots takes time and may fail.
     secure: Arc<OnceLock<Result<Secure, String>>>,
     connect_timeout: Duration,
 }
@@ -34,37 +33,42 @@ impl Client {
     /// A client.
     pub(crate) fn new(connect_timeout: Duration) -> Self {
         Self {
-            plain: builder().build(connector(connect_timeout)),
+            plain: connector(connect_timeout),
             secure: Arc::default(),
             connect_timeout,
         }
     }
 
-    /// Sends a request and waits for the head of its answer.
-    pub(crate) async fn request(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failure> {
-        let answer = if request.uri().scheme() == Some(&http::uri::Scheme::HTTPS) {
-            match self.secure.get_or_init(|| secure(self.connect_timeout)) {
-                Ok(client) => client.request(request),
-                Err(reason) => return Err(Failure::NotSent(reason.clone())),
-            }
+    /// Makes a connection to the server of an address.
+    ///
+    /// # Errors
+    /// [`Failure::NotSent`]
+    pub(super) async fn connect(&self, uri: &Uri) -> Result<Sender, Failure> {
+        if uri.scheme() == Some(&http::uri::Scheme::HTTPS) {
+            let secure = self.secure.get_or_init(|| secure(self.connect_timeout));
+            let mut connector = secure.clone().map_err(Failure::NotSent)?;
+            let io = connector.call(uri.clone()).await;
+            open(io.map_err(|error| unreachable(&*error))?).await
         } else {
-            self.plain.request(request)
-        };
-        answer.await.map_err(|error| {
-            let cause = innermost(&error);
-            if error.is_connect() {
-                Failure::NotSent(format!("it cannot be reached: {cause}"))
-            } else {
-                Failure::Lost(format!("the connection broke before its answer came: {cause}"))
-            }
-        })
+            let io = self.plain.clone().call(uri.clone()).await;
+            open(io.map_err(|error| unreachable(&error))?).await
+        }
     }
 }
 
-fn builder() -> legacy::Builder {
-    let mut builder = legacy::Client::builder(TokioExecutor::new());
-    builder.pool_idle_timeout(IDLE).pool_timer(TokioTimer::new());
-    builder
+/// The connection is driven by a task of its own, which ends when nobody can send any more.
+async fn open(io: impl Read + Write + Unpin + Send + 'static) -> Result<Sender, Failure> {
+    let (sender, connection) = http1::handshake(io).await.map_err(|error| unreachable(&error))?;
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection to a server ended early");
+        }
+    });
+    Ok(sender)
+}
+
+fn unreachable(error: &(dyn Error + 'static)) -> Failure {
+    Failure::NotSent(format!("it cannot be reached: {}", innermost(error)))
 }
 
 fn connector(connect_timeout: Duration) -> HttpConnector {
@@ -79,15 +83,14 @@ fn secure(connect_timeout: Duration) -> Result<Secure, String> {
     let builder_with_roots = HttpsConnectorBuilder::new()
         .with_provider_and_native_roots(rustls::crypto::aws_lc_rs::default_provider())
         .map_err(|error| format!("the system's certificates cannot be loaded: {error}"))?;
-    let connector = builder_with_roots
+    Ok(builder_with_roots
         .https_only()
         .enable_http1()
-        .wrap_connector(connector(connect_timeout));
-    Ok(builder().build(connector))
+        .wrap_connector(connector(connect_timeout)))
 }
 
 /// The innermost cause says what happened; the outer ones only that something did.
-fn innermost(error: &dyn Error) -> String {
+pub(super) fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;

@@ -7,9 +7,8 @@ use std::time::Duration;
 use countersign_wire::cut::Cut;
 use countersign_wire::sse::{Decoder, Error, Event};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 
-use super::{Link, too_large};
+use super::{Body, Link, too_large};
 use crate::connection::Connection;
 use crate::exchange::{Failure, Outgoing};
 use crate::inbound::{self, Heard};
@@ -25,7 +24,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// Events out of one body.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    body: Incoming,
+    body: Body,
     decoder: Decoder,
     events: VecDeque<Event>,
     passed: VecDeque<Cut>,
@@ -52,7 +51,7 @@ pub(crate) enum End {
 
 impl Stream {
     /// The events of a body.
-    pub(crate) fn new(body: Incoming, limit: usize) -> Self {
+    pub(crate) fn new(body: Body, limit: usize) -> Self {
         Self {
             body,
             decoder: Decoder::new(limit),
@@ -63,7 +62,7 @@ impl Stream {
     }
 
     /// The events of a body that carries the answers of many: one over the limit does not end it.
-    pub(crate) fn passing_over(body: Incoming, limit: usize) -> Self {
+    pub(crate) fn passing_over(body: Body, limit: usize) -> Self {
         Self {
             decoder: Decoder::passing_over(limit),
             ..Self::new(body, limit)
@@ -146,7 +145,7 @@ pub(crate) async fn answer(
     connection: &Arc<Connection>,
     link: &Link,
     out: &Outgoing<'_>,
-    body: Incoming,
+    body: Body,
     back: Option<&Arc<Back>>,
 ) -> Result<Delivered, Failure> {
     let mut stream = Stream::new(body, link.limit);

@@ -21,6 +21,7 @@ async fn a_panic_while_a_connection_is_made_is_not_waited_for_for_ever() {
     let entry = ServerEntry {
         name: ServerName::parse("fake").unwrap(),
         labels: std::collections::BTreeMap::new(),
+        family: None,
         tool_prefix: None,
         description: None,
         timeout: None,

@@ -1,0 +1,187 @@
+//! One origin and the connections to it: kept while they are idle, and never trusted with a request twice.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, Uri};
+use http_body::{Frame, SizeHint};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use tokio::runtime::{Handle, Id};
+
+use super::client::{Client, Sender, innermost};
+use crate::exchange::Failure;
+
+/// Node closes an idle connection after 5 s; a request that meets a closing one would be lost.
+const IDLE: Duration = Duration::from_secs(4);
+
+/// How many idle connections are kept.
+const KEPT: usize = 64;
+
+/// One origin and the connections to it.
+#[derive(Debug)]
+pub(super) struct Origin {
+    client: Client,
+    uri: Uri,
+    idle: Arc<Idle>,
+}
+
+impl Origin {
+    /// The origin of an address.
+    pub(super) fn new(client: &Client, uri: Uri) -> Self {
+        Self {
+            client: client.clone(),
+            uri,
+            idle: Arc::default(),
+        }
+    }
+
+    /// The address that it was made for.
+    pub(super) fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// What `Host` says: the port is left out where the scheme implies it.
+    ///
+    /// # Errors
+    /// What is wrong with the address.
+    pub(super) fn host(&self) -> Result<HeaderValue, String> {
+        let host = self.uri.host().unwrap_or_default();
+        let implied = match self.uri.scheme_str() {
+            Some("https") => 443,
+            _ => 80,
+        };
+        let text = match self.uri.port_u16() {
+            Some(port) if port != implied => format!("{host}:{port}"),
+            Some(_) | None => host.to_owned(),
+        };
+        HeaderValue::from_str(&text).map_err(|_error| "`url` has a host that no header can name".to_owned())
+    }
+
+    /// Sends a request, its target being a path, and waits for the head of the answer.
+    ///
+    /// INVARIANT: only a request of which no byte was written is tried over another connection (I5).
+    pub(super) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Body>, Failure> {
+        let home = Handle::current().id();
+        loop {
+            let kept = self.idle.take(home);
+            let is_fresh = kept.is_none();
+            let mut sender = match kept {
+                Some(sender) => sender,
+                // Apart, since every call carries the room of what it may have to do.
+                None => Box::pin(self.client.connect(&self.uri)).await?,
+            };
+            match sender.try_send_request(request).await {
+                Ok(response) => {
+                    let idle = Arc::clone(&self.idle);
+                    return Ok(response.map(|incoming| Body {
+                        incoming,
+                        way: Some((idle, Kept::new(sender, home))),
+                    }));
+                }
+                Err(mut error) => match error.take_message() {
+                    Some(unsent) if !is_fresh => request = unsent,
+                    Some(_unsent) => {
+                        let cause = innermost(error.error());
+                        return Err(Failure::NotSent(format!("it cannot be reached: {cause}")));
+                    }
+                    None => {
+                        let cause = innermost(error.error());
+                        return Err(Failure::Lost(format!(
+                            "the connection broke before its answer came: {cause}"
+                        )));
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// Connections that wait for their next request.
+#[derive(Debug, Default)]
+struct Idle {
+    kept: Mutex<Vec<Kept>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    sender: Sender,
+    /// The runtime that drives it: from another one, every request would wake a second thread.
+    home: Id,
+    since: Instant,
+}
+
+impl Kept {
+    fn new(sender: Sender, home: Id) -> Self {
+        Self {
+            sender,
+            home,
+            since: Instant::now(),
+        }
+    }
+
+    fn is_usable(&self) -> bool {
+        self.sender.is_ready() && self.since.elapsed() < IDLE
+    }
+}
+
+impl Idle {
+    /// The connection that was used last, if it still stands and its last answer was read to the end.
+    fn take(&self, home: Id) -> Option<Sender> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let at = kept.iter().rposition(|kept| kept.home == home)?;
+            let last = kept.swap_remove(at);
+            if last.is_usable() {
+                return Some(last.sender);
+            }
+        }
+    }
+
+    fn keep(&self, connection: Kept) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= KEPT {
+            kept.retain(Kept::is_usable);
+        }
+        if kept.len() < KEPT {
+            kept.push(Kept::new(connection.sender, connection.home));
+        }
+    }
+}
+
+/// The body of an answer; when it has been read, its connection can take the next request.
+#[derive(Debug)]
+pub(crate) struct Body {
+    incoming: Incoming,
+    way: Option<(Arc<Idle>, Kept)>,
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        if let Some((idle, connection)) = self.way.take()
+            && !connection.sender.is_closed()
+        {
+            idle.keep(connection);
+        }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        Pin::new(&mut self.incoming).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}
