@@ -1,5 +1,11 @@
 //! Catalogue build, name resolution, ranking and the whole decision, at 20, 1,000 and 5,000 tools.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    reason = "a benchmark stops at its first surprise"
+)]
+
 #[path = "shared/synthetic.rs"]
 mod synthetic;
 

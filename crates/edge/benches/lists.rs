@@ -1,5 +1,11 @@
 //! Lists and the meta-tools that read the catalogue, at 20, 1,000 and 5,000 tools.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    reason = "a benchmark stops at its first surprise"
+)]
+
 #[path = "../../core/benches/shared/synthetic.rs"]
 mod synthetic;
 
