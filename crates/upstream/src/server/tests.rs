@@ -19,7 +19,6 @@ use crate::http::Client;
 #[tokio::test]
 async fn a_panic_while_a_connection_is_made_is_not_waited_for_for_ever() {
     let entry = ServerEntry {
-        family: None,
         name: ServerName::parse("fake").unwrap(),
         labels: std::collections::BTreeMap::new(),
         family: None,
