@@ -1,6 +1,6 @@
 //! The main job in one command.
 
-use crate::running::{Running, assert_code, err, lives, out, run, until};
+use crate::running::{Running, assert_code, err, is_warden, lives, out, run, until};
 
 #[test]
 fn quickstart_serves_its_samples_leaves_nothing_running_and_finds_its_state_again() {
@@ -19,7 +19,9 @@ fn quickstart_serves_its_samples_leaves_nothing_running_and_finds_its_state_agai
     }
     first.line_with("tools call x_clock_now");
     let children = first.children();
-    assert_eq!(children.len(), 2, "the notes and the clock run as processes");
+    let (wardens, servers): (Vec<u32>, Vec<u32>) = children.iter().partition(|pid| is_warden(**pid));
+    assert_eq!(servers.len(), 2, "the notes and the clock run as processes");
+    assert_eq!(wardens.len(), 1, "one warden watches over both");
     let note = r#"{"title": "Ada", "text": "call at four"}"#;
     let added = run(
         home.path(),

@@ -148,6 +148,11 @@ pub(crate) fn lives(pid: u32) -> bool {
     parent(pid).is_some()
 }
 
+/// Whether a process is the one that ends the servers of a killed gateway.
+pub(crate) fn is_warden(pid: u32) -> bool {
+    fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"\0warden\0"))
+}
+
 /// Waits until a condition holds.
 #[track_caller]
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {

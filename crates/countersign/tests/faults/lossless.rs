@@ -272,14 +272,28 @@ fn b043_errors_of_servers_pass_byte_for_byte() {
 #[test]
 fn i11_params_that_no_one_judges_reach_the_server_byte_for_byte() {
     let session = OLD.gateway.session();
-    let more = format!(r#""name":"x_u_odd","vendor":{ODD},"_meta":{{"vendor/key":{ODD},"traceparent":"00-a-b-01"}}"#);
+    let (trace, span, state) = (
+        "0af7651916cd43dd8448eb211c80319c",
+        "b7ad6b7169203331",
+        r#""a=1,\u0062=2""#,
+    );
+    let meta = format!(r#""vendor/key":{ODD},"traceparent":"00-{trace}-{span}-01","tracestate":{state}"#);
+    let more = format!(r#""name":"x_u_odd","vendor":{ODD},"_meta":{{{meta}}}"#);
     OLD.gateway.legacy(&session, "tools/call", &format!("{{{more}}}"));
     let sent = OLD.upstream.wait("the call", |seen| {
         seen.method() == "tools/call" && seen.body.contains("vendor/key")
     });
     assert_eq!(sent.param(&["vendor"]), ODD);
     assert_eq!(sent.param(&["_meta", "vendor/key"]), ODD);
-    assert_eq!(sent.param(&["_meta", "traceparent"]), "\"00-a-b-01\"");
+    assert_eq!(sent.param(&["_meta", "tracestate"]), state);
+    // The gateway is a span of the caller's trace: of `traceparent` the parent alone is its own.
+    let parent = sent.param(&["_meta", "traceparent"]);
+    let own = parent
+        .strip_prefix(&format!("\"00-{trace}-"))
+        .and_then(|rest| rest.strip_suffix("-01\""))
+        .unwrap_or_else(|| panic!("another trace: {parent}"));
+    assert!(own.len() == 16 && own.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')));
+    assert_ne!(own, span);
 }
 
 #[test]
