@@ -3,7 +3,7 @@
 use countersign_edge::Settings;
 use serde_json::json;
 
-use super::gateway::{Gateway, direct, modern};
+use super::gateway::{Gateway, call, direct, modern};
 use super::upstream::Upstream;
 
 const VERSION: &str = "MCP-Protocol-Version: 2026-07-28";
@@ -147,4 +147,20 @@ async fn notifications_are_taken_in_and_answers_are_not() {
         .post(&[VERSION], r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)
         .await;
     assert_eq!(answer.status, 400);
+}
+
+#[tokio::test]
+async fn b089_servers_with_and_without_sessions_serve_callers_with_and_without() {
+    let (stateful, stateless) = (Upstream::start().await, Upstream::modern(vec!["plain"]).await);
+    let entries = [stateful.entry("old"), stateless.entry("new")];
+    let gateway = Gateway::start(direct(), &entries).await;
+    let session = gateway.session().await;
+    for name in ["x_old_echo", "x_new_plain"] {
+        let params = format!(r#""name":"{name}","arguments":{{"n":1}}"#);
+        let modern = gateway.modern("tools/call", Some(name), &params).await;
+        assert_eq!(modern.header("mcp-session-id"), None, "{name}");
+        assert_eq!(modern.result()["resultType"], "complete", "{name}");
+        let legacy = gateway.post(&[session], &call("1", name, r#"{"n":1}"#)).await;
+        assert_eq!(legacy.result().get("resultType"), None, "{name}");
+    }
 }

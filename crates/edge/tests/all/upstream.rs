@@ -334,11 +334,12 @@ fn question(id: &str, word: &str) -> Value {
     json!({"jsonrpc":"2.0","id":id,"method":"elicitation/create","params":params})
 }
 
-/// A modern tool asks two things, then tells what it was sent; `endless` asks for ever, and `rude` asks the unknown.
+/// A modern tool asks two things, then tells what it was sent; `endless` asks for ever, `rude` asks the unknown, and `plain` nothing.
 fn required(params: &Value) -> Value {
     let asks = |requests: Value| json!({"resultType":"input_required","inputRequests":requests,"requestState":"st-1"});
     match params["name"].as_str().unwrap_or_default() {
         "endless" => json!({"resultType":"input_required","requestState":"st-1"}),
+        "plain" => json!({"resultType":"complete","ttlMs":0,"cacheScope":"private","content":[]}),
         "rude" => asks(json!({"a":{"method":"secrets/list"}})),
         _ if params.get("inputResponses").is_none() => asks(json!({
             "who":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object"}}},
