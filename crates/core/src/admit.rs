@@ -15,10 +15,12 @@ use crate::refusal::{Code, Refusal};
 use crate::stages::{Pins, Rights, StageAnswer, Toolset, WriteGate};
 use crate::time::Millis;
 
+mod absent;
 mod ask;
 mod member;
 mod operation;
 
+pub use absent::{missing_prompt, missing_resource, missing_tool};
 pub use ask::{Ask, Origin, Reference, TaskVerb};
 pub use operation::{Operation, Target, UpstreamReference};
 
@@ -236,7 +238,9 @@ fn resolve(catalogue: &Catalogue, ask: Ask) -> Result<Found, Refusal> {
             Ok(reading(owner, Operation::ReadResource { uri }))
         }
         Ask::Prompt { name, arguments } => {
-            let prompt = catalogue.prompt(&name).ok_or_else(|| prompt_not_found(&name))?;
+            let prompt = catalogue
+                .prompt(&name)
+                .ok_or_else(|| missing_prompt(catalogue, &name))?;
             let name = prompt.definition.name.clone();
             Ok(reading(prompt.server.clone(), Operation::GetPrompt { name, arguments }))
         }
@@ -245,7 +249,9 @@ fn resolve(catalogue: &Catalogue, ask: Ask) -> Result<Found, Refusal> {
             argument,
             context,
         } => {
-            let prompt = catalogue.prompt(&name).ok_or_else(|| prompt_not_found(&name))?;
+            let prompt = catalogue
+                .prompt(&name)
+                .ok_or_else(|| missing_prompt(catalogue, &name))?;
             let reference = UpstreamReference::Prompt(prompt.definition.name.clone());
             Ok(reading(
                 prompt.server.clone(),
@@ -317,11 +323,7 @@ fn reading(server: ServerName, operation: Operation) -> Found {
 
 fn resolve_tool(catalogue: &Catalogue, name: &str, arguments: Exact) -> Result<Found, Refusal> {
     let Some(tool) = catalogue.tool(name) else {
-        return Err(Refusal {
-            code: Code::ToolNotFound,
-            sentence: format!("Tool not found: {name}"),
-            nearest: catalogue.nearest_tools(name, 3),
-        });
+        return Err(missing_tool(catalogue, name));
     };
     let found = |target, operation| Found {
         target,
@@ -343,11 +345,7 @@ fn resolve_tool(catalogue: &Catalogue, name: &str, arguments: Exact) -> Result<F
 }
 
 fn owner_of(catalogue: &Catalogue, uri: &str, server: Option<&str>) -> Result<ServerName, Refusal> {
-    let not_found = || Refusal {
-        code: Code::ResourceNotFound,
-        sentence: format!("Resource not found: {uri}"),
-        nearest: Vec::new(),
-    };
+    let not_found = || missing_resource(catalogue, uri, server);
     if let Some(name) = server {
         return catalogue.resource_server(name).cloned().ok_or_else(not_found);
     }
@@ -365,14 +363,6 @@ fn owner_of(catalogue: &Catalogue, uri: &str, server: Option<&str>) -> Result<Se
                 nearest: names,
             })
         }
-    }
-}
-
-fn prompt_not_found(name: &str) -> Refusal {
-    Refusal {
-        code: Code::PromptNotFound,
-        sentence: format!("Prompt not found: {name}"),
-        nearest: Vec::new(),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::names::{ExposedName, ServerName};
 use crate::rank::Index;
 use crate::server::ServerEntry;
 
+mod absent;
 mod build;
 mod claims;
 mod families;
@@ -157,6 +158,7 @@ pub struct Parts {
 #[derive(Debug)]
 pub struct Catalogue {
     version: u64,
+    naming: Naming,
     servers: Vec<Server>,
     tools: Vec<Tool>,
     prompts: Vec<Prompt>,

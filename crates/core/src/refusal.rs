@@ -22,6 +22,8 @@ pub enum Code {
     InstanceRequired,
     /// No member of that name that this caller may know of runs the tool.
     InstanceNotAvailable,
+    /// Whatever has that name belongs to a server that was stopped by hand.
+    ServerStopped,
 }
 
 impl Code {
@@ -35,6 +37,7 @@ impl Code {
         Self::BadArguments,
         Self::InstanceRequired,
         Self::InstanceNotAvailable,
+        Self::ServerStopped,
     ];
 
     /// The code as text.
@@ -49,6 +52,7 @@ impl Code {
             Self::BadArguments => "bad_arguments",
             Self::InstanceRequired => "instance_required",
             Self::InstanceNotAvailable => "instance_not_available",
+            Self::ServerStopped => "server_stopped",
         }
     }
 }

@@ -108,29 +108,46 @@ pub(crate) fn of_session(capabilities: Option<&RawValue>) -> Abilities {
 pub(crate) fn needed(method: &str, params: Option<&str>) -> String {
     match method {
         "sampling/createMessage" => "the capability `sampling`".to_owned(),
-        "elicitation/create" if is_by_url(params) => "the capability `elicitation.url`".to_owned(),
-        "elicitation/create" => "the capability `elicitation`".to_owned(),
+        "elicitation/create" => match mode(params) {
+            Some(Mode::Form) => "the capability `elicitation`".to_owned(),
+            Some(Mode::Url) => "the capability `elicitation.url`".to_owned(),
+            None => "an answer to an elicitation of no known mode".to_owned(),
+        },
         "roots/list" => "the capability `roots`".to_owned(),
         _ => format!("an answer to `{}`", crate::dispatch::shown(method)),
     }
 }
 
-fn is_by_url(params: Option<&str>) -> bool {
-    let params = params.and_then(|params| Object::parse(params).ok());
-    params.is_some_and(|params| params.text("mode").is_some_and(|mode| mode == "url"))
+/// How an elicitation asks its person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Form,
+    Url,
+}
+
+/// The mode of an elicitation; `None` for one that no client can show. A mode that nobody knows is no form: the
+/// client declared what it shows, and that is not among it.
+fn mode(params: Option<&str>) -> Option<Mode> {
+    let params = Object::parse(params?).ok()?;
+    match params.get("mode") {
+        None => Some(Mode::Form),
+        Some(_) => match params.text("mode")?.as_ref() {
+            "form" => Some(Mode::Form),
+            "url" => Some(Mode::Url),
+            _ => None,
+        },
+    }
 }
 
 /// Whether the client declared that it answers this request.
 pub(crate) fn can_answer(abilities: &Abilities, method: &str, params: Option<&str>) -> bool {
     match method {
         "sampling/createMessage" => abilities.sampling,
-        "elicitation/create" => {
-            if is_by_url(params) {
-                abilities.elicit_url
-            } else {
-                abilities.elicit_form
-            }
-        }
+        "elicitation/create" => match mode(params) {
+            Some(Mode::Form) => abilities.elicit_form,
+            Some(Mode::Url) => abilities.elicit_url,
+            None => false,
+        },
         "roots/list" => abilities.roots,
         _ => false,
     }
@@ -162,6 +179,28 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn an_elicitation_that_no_client_can_show_is_not_asked() {
+        let raw = RawValue::from_string(r#"{"elicitation":{"form":{},"url":{}}}"#.to_owned()).expect("JSON");
+        let abilities = of(Some(&raw));
+        let can = |params| can_answer(&abilities, "elicitation/create", params);
+        for good in ["{}", r#"{"mode":"form"}"#, r#"{"mode":"url"}"#] {
+            assert!(can(Some(good)), "{good}");
+        }
+        let bad = [
+            "7",
+            "null",
+            "[]",
+            r#"{"mode":"telepathy"}"#,
+            r#"{"mode":null}"#,
+            r#"{"mode":"FORM"}"#,
+        ];
+        for bad in bad {
+            assert!(!can(Some(bad)), "{bad}");
+        }
+        assert!(!can(None));
     }
 
     #[test]

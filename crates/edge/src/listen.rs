@@ -69,6 +69,9 @@ impl Listen {
             .params
             .get("notifications")
             .ok_or_else(|| invalid("`params.notifications` is missing".to_owned()))?;
+        if !raw.get().starts_with('{') {
+            return Err(invalid("`params.notifications` must be an object".to_owned()));
+        }
         let filter: Filter =
             serde_json::from_str(raw.get()).map_err(|error| invalid(format!("`params.notifications`: {error}")))?;
         if filter.resource_subscriptions.len() > SUBSCRIPTIONS {

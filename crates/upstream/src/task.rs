@@ -71,8 +71,8 @@ pub(crate) fn begun(delivered: &Delivered, as_task: AsTask, passage: &Passage, v
             let result = Object::parse(result.get()).ok()?;
             read(&Object::parse(result.get("task")?.get()).ok()?, "pollInterval")
         }
-        // A session's client knows no such answer.
-        (Era::Modern, _, Tasks::Parameter) if result.get().contains(r#""task""#) => {
+        // A session's client knows no such answer, and neither does one that did not declare tasks.
+        (Era::Modern, _, Tasks::Parameter | Tasks::Undeclared) if result.get().contains(r#""task""#) => {
             let result = Object::parse(result.get()).ok()?;
             result.text("resultType").filter(|kind| kind == "task")?;
             read(&result, "pollIntervalMs")

@@ -28,6 +28,9 @@ pub struct InputRequired {
     pub state: Option<String>,
 }
 
+/// How many questions are put to a caller at once.
+pub const MOST: usize = 16;
+
 /// Why an `input_required` result cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -138,7 +141,8 @@ pub fn params_for(era: Era, method: &str, params: &str, id: &str) -> String {
 pub const URL_KEY: &str = "countersign-url-";
 
 /// The error `-32042` of a legacy server as a result that asks a modern client to open the URLs; the server
-/// is asked again by the retry, which tells it nothing. `None` for any other error.
+/// is asked again by the retry, which tells it nothing. `None` for any other error, and for one that names no URL or
+/// more than [`MOST`].
 #[must_use]
 pub fn of_url_error(server: &str, error: &str) -> Option<InputRequired> {
     let object = Object::parse(error).ok()?;
@@ -148,6 +152,9 @@ pub fn of_url_error(server: &str, error: &str) -> Option<InputRequired> {
     }
     let data = Object::parse(object.get("data")?.get()).ok()?;
     let asked: Vec<&RawValue> = serde_json::from_str(data.get("elicitations")?.get()).ok()?;
+    if asked.len() > MOST {
+        return None;
+    }
     let method = "elicitation/create";
     let questions = asked.iter().enumerate().map(|(place, raw)| {
         let asked = Object::parse(raw.get()).ok()?;

@@ -14,6 +14,8 @@ use crate::principal::{Authentication, Endpoint};
 use crate::secret::Secret;
 use crate::server::{ServerEntry, Sharing, Start, Transport};
 
+mod families;
+
 fn server(name: &str, trust: AnnotationTrust, availability: Availability, listing: Listing) -> Server {
     let entry = ServerEntry {
         name: ServerName::parse(name).unwrap(),
@@ -393,6 +395,55 @@ fn i3_hidden_and_unknown_are_answered_alike() {
     );
     let of = |server: &str| sentence(resource("shared://one", Some(server)), "shared://one");
     assert_eq!(of("asleep"), of("nobody"));
+}
+
+#[test]
+fn what_a_stopped_server_offered_is_refused_by_its_name_with_the_way_out() {
+    let (world, caller) = open_world();
+    let prompt = Ask::Prompt {
+        name: "x_stopped_greet".to_owned(),
+        arguments: Exact::empty_object(),
+    };
+    let asks = [
+        tool("x_stopped_read"),
+        prompt,
+        resource("shared://one", Some("stopped")),
+    ];
+    for ask in asks {
+        let refusal = judge(&world, &caller, ask, Origin::Direct).unwrap_err();
+        assert_eq!(
+            (refusal.code, &*refusal.nearest),
+            (Code::ServerStopped, &["stopped".to_owned()][..])
+        );
+        expect![
+            "server stopped is unavailable: it was stopped with core_server_stop; core_server_start starts it again"
+        ]
+        .assert_eq(&refusal.sentence);
+    }
+    // What it never had is not found, as anywhere else.
+    let refusal = judge(&world, &caller, tool("x_stopped_write"), Origin::Direct).unwrap_err();
+    assert_eq!(refusal.code, Code::ToolNotFound);
+}
+
+#[test]
+fn a_tool_of_a_server_that_was_never_reached_is_not_found_and_the_server_is_named() {
+    let (mut world, caller) = open_world();
+    let reason = "connection refused".to_owned();
+    let down = Availability::Unavailable { reason };
+    world.catalogue = Arc::new(Catalogue::build(Parts {
+        version: 1,
+        naming: Naming {
+            prefix: "x".to_owned(),
+            max_length: 64,
+        },
+        servers: vec![server("gone", AnnotationTrust::Ignored, down, Listing::default())],
+    }));
+    let sentence = |name| judge(&world, &caller, tool(name), Origin::Direct).unwrap_err().sentence;
+    assert_eq!(
+        sentence("x_gone_read"),
+        "Tool not found: x_gone_read (server gone is unavailable, and its tools are not known: connection refused)"
+    );
+    assert_eq!(sentence("x_goner_read"), "Tool not found: x_goner_read");
 }
 
 #[test]

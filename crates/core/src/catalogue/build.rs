@@ -65,6 +65,7 @@ pub(super) fn build(parts: Parts, before: Option<&Catalogue>) -> Catalogue {
     let before = before.map(|before| (&*before.servers, &*before.tools, &before.index));
     Catalogue {
         version,
+        naming,
         index: ranked::index((&servers, &tools), before),
         tools_by_name: places(tools.iter().map(|tool| &tool.name)),
         prompts_by_name: places(prompts.iter().map(|prompt| &prompt.name)),

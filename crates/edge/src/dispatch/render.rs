@@ -107,7 +107,7 @@ pub(super) fn unanswered(frame: &Frame, sentence: &str) -> Answer {
 /// Whether a model can mend the call by itself: such a refusal is a result, since models read those.
 fn is_for_the_model(code: Code) -> bool {
     match code {
-        Code::InstanceRequired | Code::InstanceNotAvailable => true,
+        Code::InstanceRequired | Code::InstanceNotAvailable | Code::ServerStopped => true,
         Code::ToolNotFound
         | Code::PromptNotFound
         | Code::ResourceNotFound
@@ -128,7 +128,8 @@ fn refused(frame: &Frame, refusal: &Refusal) -> Fault {
             | Code::TaskNotFound
             | Code::BadArguments
             | Code::InstanceRequired
-            | Code::InstanceNotAvailable,
+            | Code::InstanceNotAvailable
+            | Code::ServerStopped,
             _,
         ) => codes::INVALID_PARAMS,
     };

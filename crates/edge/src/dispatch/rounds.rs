@@ -24,7 +24,7 @@ use crate::speaker::Speaker;
 const ROUNDS: usize = 10;
 
 /// How many questions one result may hold.
-const QUESTIONS: usize = 16;
+const QUESTIONS: usize = questions::MOST;
 
 /// The members of a retry that carry the answers.
 const CARRIERS: &[&str] = &["inputResponses", "requestState"];

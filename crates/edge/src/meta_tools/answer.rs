@@ -127,7 +127,7 @@ impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         let mut failure = Self::new(refusal.code.word(), refusal.sentence);
         match refusal.code {
-            Code::ResourceAmbiguous | Code::InstanceRequired | Code::InstanceNotAvailable => {
+            Code::ResourceAmbiguous | Code::InstanceRequired | Code::InstanceNotAvailable | Code::ServerStopped => {
                 failure.details.servers = refusal.nearest;
             }
             Code::ToolNotFound

@@ -34,8 +34,8 @@ pub(super) async fn call_tool(engine: &Engine, caller: &Caller, arguments: &Exac
         },
         Settled::Refused(refusal) if refusal.code == Code::ToolNotFound => {
             let world = engine.world();
-            let nearest = View::of(&world, caller).offered(refusal.nearest);
-            MetaAnswer::Own(tools::not_found(&name, nearest).render())
+            let view = View::of(&world, caller);
+            MetaAnswer::Own(tools::not_found(view, &name, refusal).render())
         }
         Settled::Refused(refusal) => MetaAnswer::Own(Failure::from(refusal).render()),
         Settled::Answered(answer) => answer,

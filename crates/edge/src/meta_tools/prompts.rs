@@ -1,8 +1,9 @@
 //! `list_prompts`, `filter_prompts`, `describe_prompt`.
 
+use countersign_core::admit;
 use countersign_core::catalogue::Prompt;
 use countersign_core::exact::Exact;
-use countersign_core::refusal::{Code, Refusal};
+use countersign_core::refusal::Code;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -61,12 +62,11 @@ pub(super) fn describe(view: &View<'_>, arguments: &Exact) -> Result<String, Fai
     let name = reader.needed("name");
     reader.finish()?;
     let Some(prompt) = view.catalogue().prompt(&name) else {
-        let sentence = format!("Prompt not found: {name} (list_prompts shows what there is)");
-        return Err(Failure::from(Refusal {
-            code: Code::PromptNotFound,
-            sentence,
-            nearest: Vec::new(),
-        }));
+        let mut refusal = admit::missing_prompt(view.catalogue(), &name);
+        if refusal.code == Code::PromptNotFound {
+            refusal.sentence.push_str(" (list_prompts shows what there is)");
+        }
+        return Err(Failure::from(refusal));
     };
     let invocation = invocation::of_prompt(prompt.name.as_str(), prompt.definition.arguments.as_deref());
     let description = Description {

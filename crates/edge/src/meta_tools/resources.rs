@@ -1,5 +1,6 @@
 //! `list_resources`, `filter_resources`, `describe_resource`: resources and resource templates.
 
+use countersign_core::admit;
 use countersign_core::catalogue::Resource;
 use countersign_core::exact::Exact;
 use countersign_core::refusal::{Code, Refusal};
@@ -68,7 +69,7 @@ pub(super) fn describe(view: &View<'_>, arguments: &Exact) -> Result<String, Fai
     };
     let candidates: Vec<Found<'_>> = all(*view).filter(wanted).collect();
     let Some(found) = candidates.first() else {
-        return Err(not_found(&uri));
+        return Err(not_found(*view, &uri, server.as_deref()));
     };
     let mut servers: Vec<String> = candidates
         .iter()
@@ -90,15 +91,13 @@ pub(super) fn describe(view: &View<'_>, arguments: &Exact) -> Result<String, Fai
     structured(&description)
 }
 
-fn not_found(uri: &str) -> Failure {
-    let sentence = format!(
-        "Resource not found: {uri} (list_resources shows what is listed; get_resource may read URIs that no list shows)"
-    );
-    Failure::from(Refusal {
-        code: Code::ResourceNotFound,
-        sentence,
-        nearest: Vec::new(),
-    })
+fn not_found(view: View<'_>, uri: &str, server: Option<&str>) -> Failure {
+    let mut refusal = admit::missing_resource(view.catalogue(), uri, server);
+    if refusal.code == Code::ResourceNotFound {
+        let hint = " (list_resources shows what is listed; get_resource may read URIs that no list shows)";
+        refusal.sentence.push_str(hint);
+    }
+    Failure::from(refusal)
 }
 
 fn ambiguous(uri: &str, servers: Vec<String>) -> Failure {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use countersign_core::admit;
 use countersign_core::catalogue::{Provider, Tool};
 use countersign_core::exact::Exact;
 use countersign_core::names::ServerName;
-use countersign_core::refusal::Code;
+use countersign_core::refusal::{Code, Refusal};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -95,7 +96,7 @@ pub(super) fn describe(view: &View<'_>, arguments: &Exact) -> Result<String, Fai
     let name = reader.needed("name");
     reader.finish()?;
     let Some(tool) = view.catalogue().tool(&name) else {
-        return Err(not_found(&name, view.offered(view.catalogue().nearest_tools(&name, 3))));
+        return Err(not_found(*view, &name, admit::missing_tool(view.catalogue(), &name)));
     };
     let invocation = invocation::of_tool(tool.name.as_str(), &tool.definition.input_schema);
     let description = Description {
@@ -111,16 +112,15 @@ pub(super) fn describe(view: &View<'_>, arguments: &Exact) -> Result<String, Fai
 }
 
 /// The answer for a name that no tool bears.
-pub(super) fn not_found(name: &str, nearest: Vec<String>) -> Failure {
-    let mut sentence = format!("Tool not found: {name}");
-    if super::find(name).is_some() {
-        sentence.push_str(" (it is a meta-tool: call it by its own name, not through another one)");
+pub(super) fn not_found(view: View<'_>, name: &str, mut refusal: Refusal) -> Failure {
+    if refusal.code == Code::ToolNotFound {
+        refusal.nearest = view.offered(refusal.nearest);
+        if super::find(name).is_some() {
+            let hint = " (it is a meta-tool: call it by its own name, not through another one)";
+            refusal.sentence.push_str(hint);
+        }
     }
-    Failure::from(countersign_core::refusal::Refusal {
-        code: Code::ToolNotFound,
-        sentence,
-        nearest,
-    })
+    Failure::from(refusal)
 }
 
 #[derive(Debug, Serialize)]

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod apps;
 #[cfg(test)]
+mod families;
+#[cfg(test)]
 mod gateway;
 #[cfg(test)]
 mod guard;

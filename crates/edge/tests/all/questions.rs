@@ -387,6 +387,20 @@ async fn a_legacy_server_that_sends_to_a_url_asks_a_modern_caller_and_is_called_
 }
 
 #[tokio::test]
+async fn more_urls_than_anybody_opens_stay_an_error() {
+    let upstream = Upstream::scripted(false, vec!["ask"], |message| {
+        let all: Vec<_> = (0..17)
+            .map(|at| json!({"mode":"url","elicitationId":at.to_string(),"url":"https://a.example","message":"m"}))
+            .collect();
+        (message["method"] == "tools/call")
+            .then(|| json!({"error":{"code":-32042,"message":"log in","data":{"elicitations":all}}}))
+    })
+    .await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("s")]).await;
+    assert_eq!(opening(&gateway, 1, &json!({})).await.code(), -32603);
+}
+
+#[tokio::test]
 async fn a_legacy_client_is_sent_to_a_modern_servers_url_and_told_when_it_is_done() {
     let calls = std::sync::atomic::AtomicUsize::new(0);
     let upstream = Upstream::scripted(true, vec!["need"], move |message| {

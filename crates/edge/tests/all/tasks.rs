@@ -210,6 +210,34 @@ async fn a_modern_caller_without_the_extension_gets_a_plain_answer() {
 }
 
 #[tokio::test]
+async fn a_task_that_its_caller_did_not_ask_for_is_run_to_its_end() {
+    let task = |status: &str, kind: &str| {
+        json!({"resultType":kind,"taskId":"up-1","status":status,"createdAt":"2026-01-01T00:00:00Z",
+            "lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":null,"pollIntervalMs":20})
+    };
+    let upstream = Upstream::scripted(true, vec!["rash"], move |message| match message["method"].as_str()? {
+        "tools/call" => Some(json!({"result":task("working", "task")})),
+        "tasks/get" => {
+            let mut done = task("completed", "complete");
+            done["result"] = json!({"content":[{"type":"text","text":"done"}]});
+            Some(json!({"result":done}))
+        }
+        _ => None,
+    })
+    .await;
+    let gateway = Gateway::start(direct(), &[upstream.entry("m")]).await;
+    let done = gateway
+        .modern("tools/call", Some("x_m_rash"), r#""name":"x_m_rash","arguments":{}"#)
+        .await;
+    let done = done.result();
+    assert_eq!(
+        (&done["resultType"], &done["content"][0]["text"]),
+        (&json!("complete"), &json!("done")),
+        "{done}"
+    );
+}
+
+#[tokio::test]
 async fn a_modern_caller_follows_a_task_under_an_id_of_the_gateways_own() {
     let upstream = new_server(json!({"result":{"content":[{"type":"text","text":"done"}]}})).await;
     let gateway = Gateway::start(direct(), &[upstream.entry("m")]).await;
