@@ -6,7 +6,7 @@ use countersign_core::admit::Operation;
 use countersign_core::catalogue::{Availability, Catalogue, Finding, Server};
 use countersign_core::core_tools::CoreTool;
 use countersign_core::names::ServerName;
-use countersign_core::server::{Sharing, Transport};
+use countersign_core::server::{Sharing, Start, Transport};
 use countersign_store::{Receipt, Recorded};
 use countersign_upstream::Answer;
 use serde_json::value::{RawValue, to_raw_value};
@@ -129,11 +129,19 @@ async fn events(engine: &Engine, limit: usize) -> Result<Value, Trouble> {
 }
 
 impl Engine {
+    /// The name of a server that may be started and stopped: only its entry switches a suspended one on.
     fn known(&self, server: &str) -> Result<ServerName, Trouble> {
         let entry = self.shared.with_book(|book| book.entry(server));
-        entry
-            .map(|entry| entry.name.clone())
-            .ok_or_else(|| Trouble::no_server(server))
+        let entry = entry.ok_or_else(|| Trouble::no_server(server))?;
+        match entry.start {
+            Start::Boot | Start::Lazy => Ok(entry.name.clone()),
+            Start::Suspended => Err(Trouble {
+                code: "server_suspended",
+                message: format!(
+                    "server `{server}` is suspended by its entry in `mcp.json`; take `suspended` or `disabled` out there"
+                ),
+            }),
+        }
     }
 
     async fn stop_server(&self, server: &str) -> Result<Value, Trouble> {

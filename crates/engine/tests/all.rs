@@ -457,6 +457,33 @@ async fn core_tools_name_what_is_wrong_with_their_arguments() {
 }
 
 #[tokio::test]
+async fn a_suspended_server_is_neither_started_nor_stopped_by_hand() {
+    let fixture = Fixture::new("echo");
+    let engine = fixture.start(&[fixture.entry("small", Start::Boot, "")]);
+    engine.listing_world().await;
+    let mut entry = (*fixture.entry("small", Start::Suspended, "")).clone();
+    entry.digest = countersign_core::exact::Digest::of(b"suspended");
+    let settings = settings();
+    engine.apply(settings, &[Arc::new(entry)]);
+    until(&engine, |engine| {
+        engine.world().catalogue.tool("x_small_echo").is_none()
+    })
+    .await;
+    for tool in ["core_server_start", "core_server_stop", "core_server_restart"] {
+        let told = result(call(&engine, tool, r#"{"server":"small"}"#).await);
+        assert!(told.contains("server_suspended"), "{told}");
+    }
+    // Nothing brought back what the entry switched off.
+    let world = engine.listing_world().await;
+    assert!(world.catalogue.tool("x_small_echo").is_none());
+    assert_eq!(
+        world.catalogue.server("small").unwrap().availability,
+        Availability::Suspended
+    );
+    engine.shutdown().await;
+}
+
+#[tokio::test]
 async fn core_tools_stop_and_start_a_server_through_the_same_door() {
     let fixture = Fixture::new("echo");
     let engine = fixture.start(&[fixture.entry("small", Start::Boot, "")]);
