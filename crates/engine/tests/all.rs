@@ -462,7 +462,7 @@ async fn a_suspended_server_is_neither_started_nor_stopped_by_hand() {
     let engine = fixture.start(&[fixture.entry("small", Start::Boot, "")]);
     engine.listing_world().await;
     let mut entry = (*fixture.entry("small", Start::Suspended, "")).clone();
-    entry.digest = countersign_core::exact::Digest::of(b"suspended");
+    entry.digest = Digest::of(b"suspended");
     let settings = settings();
     engine.apply(settings, &[Arc::new(entry)]);
     until(&engine, |engine| {
