@@ -46,7 +46,11 @@ async fn run(pool: &Pool, call: &ExactCall, passage: &Passage) -> Answer {
             Ok(server) => server,
             Err(error) => return Answer::NotSent(error),
         };
+        if passage.cancel.is_cancelled() {
+            return Answer::Cancelled;
+        }
         let lease = tokio::select! {
+            biased;
             lease = server.checkout(call.principal().key(), Purpose::Call) => match lease {
                 Ok(lease) => lease,
                 // The entry was changed while the connection was made: the new one is asked.
@@ -91,6 +95,7 @@ async fn attempt(
     patience: Duration,
 ) -> Result<Answer, Failure> {
     let prepared = tokio::select! {
+        biased;
         answer = prepare(connection, operation, passage, patience) => answer,
         () = passage.cancel.cancelled() => Some(Answer::Cancelled),
     };

@@ -1,19 +1,21 @@
 //! Streamable HTTP: one request per message, answered by JSON or by an event stream.
 
 mod client;
+mod line;
 mod origin;
 mod stream;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use countersign_core::secret::Secret;
 use countersign_wire::object::Object;
 use countersign_wire::version::Version;
 use countersign_wire::{codes, headers, rpc};
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http_body::Body as _;
 use http_body_util::{BodyExt, Full, Limited};
 use serde_json::value::RawValue;
 
@@ -193,7 +195,7 @@ pub(crate) async fn post(link: &Link, out: &Outgoing<'_>) -> Result<Response<Bod
     let mut headers = link.headers(out.version);
     if out.version == Some(Version::V2026_07_28) {
         let encoded = |text: &str| {
-            HeaderValue::from_str(&headers::encode(text))
+            HeaderValue::try_from(headers::encode(text))
                 .map_err(|_error| Failure::NotSent("a name cannot be written as a header".to_owned()))
         };
         headers.insert(METHOD, encoded(out.method)?);
@@ -270,13 +272,27 @@ fn starts_with(kind: &str, wanted: &str) -> bool {
         .is_some_and(|start| start.eq_ignore_ascii_case(wanted))
 }
 
-/// A whole body of at most `limit` bytes.
-async fn whole(body: Body, limit: usize) -> Result<Bytes, Failure> {
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(Failure::Lost(too_large(limit))),
-        Err(_error) => Err(Failure::Lost("the connection broke while its answer came".to_owned())),
+/// A whole body of at most `limit` bytes; most come in one piece, which is handed on as it is.
+async fn whole(mut body: Body, limit: usize) -> Result<Bytes, Failure> {
+    let mut first = Bytes::new();
+    let mut text = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_error| Failure::Lost("the connection broke while its answer came".to_owned()))?;
+        let Ok(piece) = frame.into_data() else { continue };
+        if piece.len() > limit - first.len() - text.len() {
+            return Err(Failure::Lost(too_large(limit)));
+        }
+        if text.is_empty() && first.is_empty() {
+            if body.is_end_stream() {
+                return Ok(piece);
+            }
+            first = piece;
+        } else {
+            text.extend_from_slice(&std::mem::take(&mut first));
+            text.extend_from_slice(&piece);
+        }
     }
+    Ok(if text.is_empty() { first } else { text.freeze() })
 }
 
 /// The sentence for an answer over the limit.

@@ -20,6 +20,9 @@ const COVERED: &[&str] = &[
     "_meta",
 ];
 
+/// What `params` need beside the arguments of most calls, in bytes.
+const ROOM: usize = 640;
+
 /// `params` for a server of that version; `id` is the request's own, also its progress token.
 pub(crate) fn of_call(
     operation: &Operation,
@@ -27,12 +30,12 @@ pub(crate) fn of_call(
     id: i64,
     (version, as_task): (Version, AsTask),
 ) -> String {
-    let mut params = String::with_capacity(256 + operation.arguments().map_or(0, |exact| exact.as_str().len()));
+    let mut params = String::with_capacity(ROOM + operation.arguments().map_or(0, |exact| exact.as_str().len()));
     params.push('{');
     judged(&mut params, operation);
     for (name, value) in &passage.extra {
         if !COVERED.contains(&name.as_str()) && belongs_to(version, passage, name) {
-            member(&mut params, name, value.get());
+            foreign(&mut params, name, value.get());
         }
     }
     match as_task {
@@ -131,7 +134,7 @@ fn meta_of(passage: &Passage, id: i64, version: Version) -> Option<String> {
             let mut text = String::from("{");
             for (name, value) in &passage.meta {
                 if name != "progressToken" {
-                    member(&mut text, name, value.get());
+                    foreign(&mut text, name, value.get());
                 }
             }
             if let Some(token) = token {
@@ -143,7 +146,19 @@ fn meta_of(passage: &Passage, id: i64, version: Version) -> Option<String> {
     }
 }
 
-fn member(object: &mut String, name: &str, value: &str) {
+/// A member whose name is one of the protocol's, which need no escapes.
+fn member(object: &mut String, name: &'static str, value: &str) {
+    if object.len() > 1 {
+        object.push(',');
+    }
+    object.push('"');
+    object.push_str(name);
+    object.push_str("\":");
+    object.push_str(value);
+}
+
+/// A member that somebody else named.
+fn foreign(object: &mut String, name: &str, value: &str) {
     if object.len() > 1 {
         object.push(',');
     }

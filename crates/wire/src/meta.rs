@@ -181,7 +181,8 @@ pub fn modern_request(
     progress_token: Option<&str>,
     rest: &[(String, Box<RawValue>)],
 ) -> String {
-    let mut out = String::from("{");
+    let mut out = String::with_capacity(384 + capabilities.len());
+    out.push('{');
     let mut add = |name: &str, value: &str| {
         if out.len() > 1 {
             out.push(',');

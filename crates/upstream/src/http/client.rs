@@ -4,19 +4,14 @@ use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::Uri;
-use http_body_util::Full;
-use hyper::client::conn::http1::{self, SendRequest};
 use hyper::rt::{Read, Write};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use tower_service::Service;
 
+use super::line::Line;
 use crate::exchange::Failure;
-
-/// The way into one connection.
-pub(crate) type Sender = SendRequest<Full<Bytes>>;
 
 type Secure = HttpsConnector<HttpConnector>;
 
@@ -43,7 +38,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Failure::NotSent`]
-    pub(super) async fn connect(&self, uri: &Uri) -> Result<Sender, Failure> {
+    pub(super) async fn connect(&self, uri: &Uri) -> Result<Line, Failure> {
         if uri.scheme() == Some(&http::uri::Scheme::HTTPS) {
             let secure = self.secure.get_or_init(|| secure(self.connect_timeout));
             let mut connector = secure.clone().map_err(Failure::NotSent)?;
@@ -56,15 +51,8 @@ impl Client {
     }
 }
 
-/// The connection is driven by a task of its own, which ends when nobody can send any more.
-async fn open(io: impl Read + Write + Unpin + Send + 'static) -> Result<Sender, Failure> {
-    let (sender, connection) = http1::handshake(io).await.map_err(|error| unreachable(&error))?;
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection to a server ended early");
-        }
-    });
-    Ok(sender)
+async fn open(io: impl Read + Write + Unpin + Send + 'static) -> Result<Line, Failure> {
+    Line::new(io).await.map_err(|error| unreachable(&error))
 }
 
 fn unreachable(error: &(dyn Error + 'static)) -> Failure {

@@ -1,18 +1,18 @@
 //! One origin and the connections to it: kept while they are idle, and never trusted with a request twice.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, Uri};
+use http::{HeaderValue, Response, Uri};
 use http_body::{Frame, SizeHint};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::runtime::{Handle, Id};
 
-use super::client::{Client, Sender, innermost};
+use super::client::{Client, innermost};
+use super::line::{Line, Outward};
 use crate::exchange::Failure;
 
 /// Node closes an idle connection after 5 s; a request that meets a closing one would be lost.
@@ -64,23 +64,20 @@ impl Origin {
     /// Sends a request, its target being a path, and waits for the head of the answer.
     ///
     /// INVARIANT: only a request of which no byte was written is tried over another connection (I5).
-    pub(super) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Body>, Failure> {
+    pub(super) async fn send(&self, mut request: Outward) -> Result<Response<Body>, Failure> {
         let home = Handle::current().id();
         loop {
             let kept = self.idle.take(home);
             let is_fresh = kept.is_none();
-            let mut sender = match kept {
-                Some(sender) => sender,
+            let mut line = match kept {
+                Some(line) => line,
                 // Apart, since every call carries the room of what it may have to do.
                 None => Box::pin(self.client.connect(&self.uri)).await?,
             };
-            match sender.try_send_request(request).await {
+            match line.send(request).await {
                 Ok(response) => {
-                    let idle = Arc::clone(&self.idle);
-                    return Ok(response.map(|incoming| Body {
-                        incoming,
-                        way: Some((idle, Kept::new(sender, home))),
-                    }));
+                    let way = Some((Arc::clone(&self.idle), line, home));
+                    return Ok(response.map(|incoming| Body { incoming, way }));
                 }
                 Err(mut error) => match error.take_message() {
                     Some(unsent) if !is_fresh => request = unsent,
@@ -108,47 +105,47 @@ struct Idle {
 
 #[derive(Debug)]
 struct Kept {
-    sender: Sender,
-    /// The runtime that drives it: from another one, every request would wake a second thread.
+    line: Line,
+    /// The runtime whose reactor it is with: from another one, every request would wake a second thread.
     home: Id,
     since: Instant,
 }
 
-impl Kept {
-    fn new(sender: Sender, home: Id) -> Self {
-        Self {
-            sender,
-            home,
-            since: Instant::now(),
+impl Idle {
+    /// The connection that was used last. Nobody reads an idle one: that the server closed it is seen when it is used.
+    fn take(&self, home: Id) -> Option<Line> {
+        let mut kept = self.lock();
+        let at = kept.iter().rposition(|kept| kept.home == home)?;
+        if kept.get(at).is_some_and(Kept::is_fresh) {
+            return Some(kept.remove(at).line);
+        }
+        // Those before it have waited for longer.
+        kept.retain(Kept::is_fresh);
+        None
+    }
+
+    fn keep(self: &Arc<Self>, line: Line, home: Id) {
+        let mut kept = self.lock();
+        if kept.len() < KEPT {
+            if kept.is_empty() {
+                kept.reserve(8);
+            }
+            kept.push(Kept {
+                line,
+                home,
+                since: Instant::now(),
+            });
         }
     }
 
-    fn is_usable(&self) -> bool {
-        self.sender.is_ready() && self.since.elapsed() < IDLE
+    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Idle {
-    /// The connection that was used last, if it still stands and its last answer was read to the end.
-    fn take(&self, home: Id) -> Option<Sender> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let at = kept.iter().rposition(|kept| kept.home == home)?;
-            let last = kept.swap_remove(at);
-            if last.is_usable() {
-                return Some(last.sender);
-            }
-        }
-    }
-
-    fn keep(&self, connection: Kept) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= KEPT {
-            kept.retain(Kept::is_usable);
-        }
-        if kept.len() < KEPT {
-            kept.push(Kept::new(connection.sender, connection.home));
-        }
+impl Kept {
+    fn is_fresh(&self) -> bool {
+        self.since.elapsed() < IDLE
     }
 }
 
@@ -156,15 +153,15 @@ impl Idle {
 #[derive(Debug)]
 pub(crate) struct Body {
     incoming: Incoming,
-    way: Option<(Arc<Idle>, Kept)>,
+    way: Option<(Arc<Idle>, Line, Id)>,
 }
 
 impl Drop for Body {
     fn drop(&mut self) {
-        if let Some((idle, connection)) = self.way.take()
-            && !connection.sender.is_closed()
+        if let Some((idle, line, home)) = self.way.take()
+            && line.is_ready()
         {
-            idle.keep(connection);
+            idle.keep(line, home);
         }
     }
 }
@@ -174,7 +171,11 @@ impl http_body::Body for Body {
     type Error = hyper::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        Pin::new(&mut self.incoming).poll_frame(cx)
+        let Self { incoming, way } = &mut *self;
+        match way {
+            Some((_, line, _)) => line.poll_frame(incoming, cx),
+            None => Pin::new(incoming).poll_frame(cx),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
@@ -185,3 +186,6 @@ impl http_body::Body for Body {
         self.incoming.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests;
