@@ -6,12 +6,16 @@ use countersign_wire::object;
 use serde_json::value::RawValue;
 
 /// The members that go on. `baggage` may hold anything about the caller and does not leave; a `traceparent` becomes
-/// that of a child span, and one that is none is dropped (W3C Trace Context, 3.2).
+/// that of a child span. One that is none is dropped, and `tracestate` goes on only beside one that is (W3C Trace
+/// Context, 3.2 and 3.3).
 pub(super) fn handed_on(rest: &[(String, &RawValue)]) -> Vec<(String, Box<RawValue>)> {
+    let parent = rest.iter().find(|(name, _)| name == "traceparent");
+    let parent = parent.and_then(|(_, value)| child(value));
     let members = rest.iter().filter_map(|(name, value)| {
         let value = match name.as_str() {
             "baggage" => return None,
-            "traceparent" => child(value)?,
+            "traceparent" => parent.clone()?,
+            "tracestate" if parent.is_none() => return None,
             _ => (*value).to_owned(),
         };
         Some((name.clone(), value))
@@ -65,6 +69,30 @@ mod tests {
         );
         assert!(!text.contains("b7ad6b7169203331"), "{text}");
         assert_eq!(text.len(), parent.get().len());
+    }
+
+    #[test]
+    fn the_state_of_a_trace_goes_on_beside_its_parent_only() {
+        let state = raw(r#""congo=t61rcWkgMzE""#);
+        let good = raw(r#""00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01""#);
+        let bad = raw(r#""00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01""#);
+        let cases = [
+            (vec![("tracestate", &*state), ("traceparent", &*good)], 2),
+            (vec![("traceparent", &*good), ("tracestate", &*state)], 2),
+            (vec![("tracestate", &*state), ("traceparent", &*bad)], 0),
+            (vec![("traceparent", &*bad), ("tracestate", &*state)], 0),
+            (vec![("tracestate", &*state)], 0),
+        ];
+        for (members, left) in cases {
+            let members: Vec<_> = members
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect();
+            let handed = handed_on(&members);
+            assert_eq!(handed.len(), left, "{members:?}");
+            let states = handed.iter().filter(|(name, _)| name == "tracestate");
+            assert!(states.map(|(_, value)| value.get()).all(|value| value == state.get()));
+        }
     }
 
     #[test]

