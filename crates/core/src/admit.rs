@@ -146,10 +146,10 @@ impl Permit {
         &self.answers
     }
 
-    /// Spends the permit.
+    /// Spends the permit: the call, and every stage's answer.
     #[must_use]
-    pub fn into_call(self) -> ExactCall {
-        self.call
+    pub fn into_parts(self) -> (ExactCall, Vec<StageAnswer>) {
+        (self.call, self.answers)
     }
 }
 
@@ -166,7 +166,7 @@ pub enum Admission {
 /// # Errors
 /// A [`Refusal`] that says no more than the caller may know.
 pub fn judge(world: &World, caller: &Caller, ask: Ask, origin: Origin) -> Result<Judged, Refusal> {
-    let mut answers = Vec::with_capacity(6);
+    let mut answers = Vec::with_capacity(STAGES);
     let found = resolve(&world.catalogue, ask)?;
     answers.push(answer("view", "visible", "in the catalogue"));
     match &caller.toolset {
@@ -224,6 +224,9 @@ struct Found {
     operation: Operation,
     classified: Classified,
 }
+
+/// How many stages answer.
+const STAGES: usize = 7;
 
 const READING: Classified = Classified {
     effect: Effect::ReadOnly,

@@ -198,7 +198,8 @@ async fn serve_connection(connection: Arc<Connection>, stream: TcpStream) {
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
-        .max_headers(headers::COUNT)
+        // Its limit of headers is left as it is, `headers::COUNT`: one that is set makes it fill its tables anew
+        // for every request.
         .max_header_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service);
     let mut serving = std::pin::pin!(serving);

@@ -69,11 +69,12 @@ pub(crate) struct UnderWay {
 }
 
 impl UnderWay {
-    /// Takes over some work. A panic in it is the failure of this one request.
+    /// Takes over some work. A panic in it is the failure of this one request. The work comes boxed: it is large, and
+    /// each layer around it would move it once more.
     pub(crate) fn new(
         id: &str,
         (messages, cancel): (mpsc::Receiver<ToCaller>, CancellationToken),
-        work: impl Future<Output = Finished> + Send + 'static,
+        work: Pin<Box<dyn Future<Output = Finished> + Send>>,
     ) -> Self {
         let began_as = id.to_owned();
         let id = id.to_owned();

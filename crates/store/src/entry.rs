@@ -1,8 +1,6 @@
 //! What the ledger holds: one line per decision, and what is written about it.
 
-use countersign_core::admit::{ExactCall, Permit, Target};
 use countersign_core::outcome::Fate;
-use countersign_core::stages::StageAnswer;
 use countersign_core::time::Millis;
 use serde::Serialize;
 
@@ -69,30 +67,6 @@ pub struct End {
 }
 
 impl Entry {
-    /// The intent of an admitted call; its number is given by the backend.
-    pub(crate) fn intent(permit: &Permit, at: Millis) -> Self {
-        let call: &ExactCall = permit.call();
-        let server = match call.target() {
-            Target::Server(name) => name.to_string(),
-            Target::Gateway => "gateway".to_owned(),
-        };
-        Self {
-            seq: 0,
-            at,
-            principal: call.principal().key().to_string(),
-            kind: "call".to_owned(),
-            origin: call.origin().word().to_owned(),
-            method: call.operation().method().to_owned(),
-            server,
-            subject: call.operation().subject().to_owned(),
-            effect: call.classified().effect.word().to_owned(),
-            args_sha256: call.operation().arguments().map(|arguments| arguments.digest().hex()),
-            reason: reason(permit.answers()),
-            fate: None,
-            duration_ms: None,
-        }
-    }
-
     /// The line of a note; its number is given by the backend.
     pub(crate) fn note(note: Note) -> Self {
         Self {
@@ -111,17 +85,4 @@ impl Entry {
             duration_ms: None,
         }
     }
-}
-
-fn reason(answers: &[StageAnswer]) -> String {
-    let mut text = String::with_capacity(answers.len() * 48);
-    for answer in answers {
-        if !text.is_empty() {
-            text.push_str("; ");
-        }
-        for part in [answer.stage, ": ", answer.answer, " (", &answer.because, ")"] {
-            text.push_str(part);
-        }
-    }
-    text
 }

@@ -3,6 +3,7 @@
 //! It mints [`Recorded`], the only thing that an upstream call takes.
 
 mod entry;
+mod intent;
 mod memory;
 mod queue;
 mod recorded;
@@ -16,6 +17,8 @@ use countersign_core::admit::Permit;
 use countersign_core::effect::Effect;
 use countersign_core::outcome::Fate;
 use countersign_core::time::Millis;
+
+use intent::Intent;
 
 pub use entry::{End, Entry, Note};
 pub use recorded::{Receipt, Recorded};
@@ -119,16 +122,17 @@ impl Ledger {
     /// # Errors
     /// When the intent cannot be written: the call must not be made.
     pub async fn begin(&self, permit: Permit, at: Millis) -> Result<Recorded, Error> {
-        let entry = Entry::intent(&permit, at);
-        let durability = match permit.call().classified().effect {
+        let (call, answers) = permit.into_parts();
+        let intent = Intent::of(&call, answers, at);
+        let durability = match call.classified().effect {
             Effect::ReadOnly | Effect::Control => Durability::Queued,
             Effect::Mutating | Effect::Spawning => Durability::Durable,
         };
         let id = match &self.backend {
-            Backend::Memory(memory) => memory.intent(entry),
-            Backend::Sqlite(sqlite) => sqlite.intent(entry, durability).await?,
+            Backend::Memory(memory) => memory.intent(intent),
+            Backend::Sqlite(sqlite) => sqlite.intent(intent.entry(), durability).await?,
         };
-        Ok(Recorded::mint(permit, self.backend.clone(), id, at))
+        Ok(Recorded::mint(call, self.backend.clone(), id, at))
     }
 
     /// Records how a call ended. A process that dies before this is written leaves an intent that

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use countersign_core::outcome::Fate;
 
 use crate::entry::Entry;
+use crate::intent::Intent;
 
 /// How many entries are kept.
 const KEPT: usize = 10_000;
@@ -18,7 +19,37 @@ pub(crate) struct Memory {
 #[derive(Debug, Default)]
 struct State {
     last: i64,
-    entries: VecDeque<Entry>,
+    lines: VecDeque<Line>,
+}
+
+/// One line of the trail. Nobody waits for its texts: they are written when somebody reads them.
+#[derive(Debug)]
+struct Line {
+    seq: i64,
+    what: What,
+    fate: Option<Fate>,
+    duration_ms: Option<i64>,
+}
+
+#[derive(Debug)]
+enum What {
+    Call(Intent),
+    Note(Box<Entry>),
+}
+
+impl Line {
+    fn entry(&self) -> Entry {
+        let entry = match &self.what {
+            What::Call(intent) => intent.entry(),
+            What::Note(entry) => (**entry).clone(),
+        };
+        Entry {
+            seq: self.seq,
+            fate: self.fate.map(|fate| fate.word().to_owned()),
+            duration_ms: self.duration_ms,
+            ..entry
+        }
+    }
 }
 
 impl Memory {
@@ -26,38 +57,43 @@ impl Memory {
         Self { state: Arc::default() }
     }
 
-    pub(crate) fn intent(&self, entry: Entry) -> i64 {
-        self.push(entry)
+    pub(crate) fn intent(&self, intent: Intent) -> i64 {
+        self.push(What::Call(intent))
     }
 
     pub(crate) fn note(&self, entry: Entry) {
-        self.push(entry);
+        self.push(What::Note(Box::new(entry)));
     }
 
     pub(crate) fn end(&self, id: i64, fate: Fate, duration_ms: Option<i64>) {
         let mut state = self.lock();
-        // Entries are numbered without gaps, so the place follows from the number; one that has been
+        // Lines are numbered without gaps, so the place follows from the number; one that has been
         // pushed out of the window is gone.
-        let first = state.entries.front().map_or(0, |entry| entry.seq);
+        let first = state.lines.front().map_or(0, |line| line.seq);
         let place = id.checked_sub(first).and_then(|place| usize::try_from(place).ok());
-        if let Some(entry) = place.and_then(|place| state.entries.get_mut(place)) {
-            entry.fate = Some(fate.word().to_owned());
-            entry.duration_ms = duration_ms;
+        if let Some(line) = place.and_then(|place| state.lines.get_mut(place)) {
+            line.fate = Some(fate);
+            line.duration_ms = duration_ms;
         }
     }
 
     pub(crate) fn recent(&self, limit: usize) -> Vec<Entry> {
-        self.lock().entries.iter().rev().take(limit).cloned().collect()
+        self.lock().lines.iter().rev().take(limit).map(Line::entry).collect()
     }
 
-    fn push(&self, mut entry: Entry) -> i64 {
+    fn push(&self, what: What) -> i64 {
         let mut state = self.lock();
         state.last += 1;
-        entry.seq = state.last;
-        if state.entries.len() == KEPT {
-            state.entries.pop_front();
+        let line = Line {
+            seq: state.last,
+            what,
+            fate: None,
+            duration_ms: None,
+        };
+        if state.lines.len() == KEPT {
+            state.lines.pop_front();
         }
-        state.entries.push_back(entry);
+        state.lines.push_back(line);
         state.last
     }
 

@@ -1,6 +1,6 @@
 //! The proof that an intent is in the ledger.
 
-use countersign_core::admit::{ExactCall, Permit};
+use countersign_core::admit::ExactCall;
 use countersign_core::outcome::Fate;
 use countersign_core::time::Millis;
 
@@ -49,9 +49,9 @@ struct Open {
 }
 
 impl Recorded {
-    pub(crate) fn mint(permit: Permit, backend: Backend, id: i64, begun: Millis) -> Self {
+    pub(crate) fn mint(call: ExactCall, backend: Backend, id: i64, begun: Millis) -> Self {
         Self {
-            call: permit.into_call(),
+            call,
             receipt: Receipt {
                 open: Some(Open { backend, id, begun }),
             },

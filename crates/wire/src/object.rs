@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::scan;
 use crate::skim::{self, Member};
 
 /// A shallow object. Values borrow from the text it was read from.
@@ -248,10 +249,7 @@ pub fn quote(text: &str) -> String {
 pub(crate) fn push_quoted(out: &mut String, text: &str) {
     out.push('"');
     // Names, addresses and most words are plain, which is seen at a glance.
-    if text
-        .bytes()
-        .all(|byte| matches!(byte, 0x20..=0x7E) && byte != b'"' && byte != b'\\')
-    {
+    if scan::is_visible(text) {
         out.push_str(text);
         out.push('"');
         return;

@@ -315,30 +315,43 @@ fn duplicate<'k>(keys: &'k mut [Cow<'_, str>]) -> Option<&'k str> {
 
 /// How many bytes at the start are neither a quote, a backslash nor a control character.
 pub(crate) fn plain(bytes: &[u8]) -> usize {
-    let (words, _) = bytes.as_chunks::<8>();
-    let skipped = words
-        .iter()
-        .take_while(|word| is_plain(u64::from_ne_bytes(**word)))
-        .count()
-        * 8;
-    let rest = bytes.get(skipped..).unwrap_or_default();
-    skipped
-        + rest
-            .iter()
-            .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F))
-            .unwrap_or(rest.len())
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut skipped = 0;
+    for word in words {
+        let found = ends(u64::from_le_bytes(*word));
+        if found != 0 {
+            return skipped + usize::try_from(found.trailing_zeros() / 8).unwrap_or_default();
+        }
+        skipped += 8;
+    }
+    let found = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F));
+    skipped + found.unwrap_or(rest.len())
 }
 
-/// Whether none of eight bytes ends a run of plain string bytes (the zero-byte test of
-/// "Bit Twiddling Hacks"; it may say no for a plain word, never yes for another).
-fn is_plain(word: u64) -> bool {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGH: u64 = ONES << 7;
-    let quote = word ^ (ONES * 0x22);
-    let backslash = word ^ (ONES * 0x5C);
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    let found = (quote.wrapping_sub(ONES) & !quote) | (backslash.wrapping_sub(ONES) & !backslash) | control;
-    found & HIGH == 0
+/// Whether a text can stand between quotes as it is: visible ASCII without quotes and backslashes.
+pub(crate) fn is_visible(text: &str) -> bool {
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    let is_word = |word: &[u8; 8]| {
+        let word = u64::from_le_bytes(*word);
+        (ends(word) | zeros(word ^ (ONES * 0x7F)) | (word & HIGH)) == 0
+    };
+    let is_byte = |byte: &u8| matches!(byte, 0x20..=0x7E) && !matches!(byte, b'"' | b'\\');
+    words.iter().all(is_word) && rest.iter().all(is_byte)
+}
+
+const ONES: u64 = u64::MAX / 255;
+const HIGH: u64 = ONES << 7;
+
+/// The high bit of the first of eight bytes that ends a run of plain string bytes, and maybe of later ones.
+fn ends(word: u64) -> u64 {
+    let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+    zeros(word ^ (ONES * 0x22)) | zeros(word ^ (ONES * 0x5C)) | control
+}
+
+/// The high bit of the first byte that is zero, and maybe of later ones: a borrow only goes up (the zero-byte
+/// test of "Bit Twiddling Hacks").
+fn zeros(word: u64) -> u64 {
+    word.wrapping_sub(ONES) & !word & HIGH
 }
 
 #[cfg(test)]

@@ -457,7 +457,7 @@ fn i4_the_permit_is_for_the_call_that_was_judged() {
     };
     let judged = judge(&world, &caller, ask, Origin::MetaTool).unwrap();
     let Admission::Proceed(permit) = settle(&world, judged);
-    let call = permit.into_call();
+    let (call, _) = permit.into_parts();
     assert_eq!(call.principal(), &*caller.principal);
     assert_eq!(call.target(), &Target::Server(ServerName::parse("trusted").unwrap()));
     assert_eq!(call.operation().subject(), "read");

@@ -48,7 +48,7 @@ pub(super) fn start(asking: &Asking, request: &Request<'_>, method: Method, work
         speaker: asking.speaker.clone(),
     };
     let started = Instant::now();
-    let finishing = async move { job.finish(work, passage, &frame, started).await };
+    let finishing = Box::pin(async move { job.finish(work, passage, &frame, started).await });
     let mut call = UnderWay::new(request.id, (messages, cancel), finishing);
     call.bond = bond;
     call.ticket = ticket;

@@ -11,19 +11,16 @@ const VALUE_BYTES: usize = 16 * 1024;
 /// How long all names and values may be together.
 const TOTAL_BYTES: usize = 64 * 1024;
 
-pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
-const SURFACE: HeaderName = HeaderName::from_static("x-countersign-surface");
+const SESSION_NAME: &str = "mcp-session-id";
+pub(super) const SESSION: HeaderName = HeaderName::from_static(SESSION_NAME);
+const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+const SURFACE: &str = "x-countersign-surface";
 
 /// Headers that ask for a narrowed catalogue. Served without the narrowing, the request would see
 /// more than its caller wanted it to.
-const NARROWING: [HeaderName; 3] = [
-    HeaderName::from_static("x-countersign-toolset"),
-    HeaderName::from_static("x-muster-toolset"),
-    HeaderName::from_static("x-countersign-specialist"),
-];
+const NARROWING: [&str; 3] = ["x-countersign-toolset", "x-muster-toolset", "x-countersign-specialist"];
 
 /// The headers that the gateway reads.
 #[derive(Debug, Clone, Copy)]
@@ -37,21 +34,33 @@ pub(super) struct Read<'r> {
 impl<'r> Read<'r> {
     /// Reads them; the error names the header that is there twice or is no text.
     pub(super) fn of(headers: &'r HeaderMap) -> Result<Self, String> {
-        if let Some(narrowing) = NARROWING.iter().find(|name| headers.contains_key(*name)) {
-            return Err(format!(
-                "header `{narrowing}` is not supported by this version of countersign: the request would be served \
-                 without the narrowing that it asks for; remove the header"
-            ));
+        let mut read = Self {
+            seen: Seen::default(),
+            session: None,
+            surface: None,
+        };
+        // One walk costs less than a look-up of each name, most of which are absent.
+        for (name, value) in headers {
+            let place = match name.as_str() {
+                VERSION => &mut read.seen.version,
+                METHOD => &mut read.seen.method,
+                NAME => &mut read.seen.name,
+                SESSION_NAME => &mut read.session,
+                SURFACE => &mut read.surface,
+                narrowing if NARROWING.contains(&narrowing) => {
+                    return Err(format!(
+                        "header `{narrowing}` is not supported by this version of countersign: the request would be \
+                         served without the narrowing that it asks for; remove the header"
+                    ));
+                }
+                _ => continue,
+            };
+            let text = value.to_str().map_err(|error| format!("header `{name}`: {error}"))?;
+            if place.replace(text).is_some() {
+                return Err(format!("header `{name}` is there more than once"));
+            }
         }
-        Ok(Self {
-            seen: Seen {
-                version: one(headers, &VERSION)?,
-                method: one(headers, &METHOD)?,
-                name: one(headers, &NAME)?,
-            },
-            session: one(headers, &SESSION)?,
-            surface: one(headers, &SURFACE)?,
-        })
+        Ok(read)
     }
 
     /// Whether the version header says 2026-07-28 or later.
@@ -71,18 +80,6 @@ fn is_modern(version: &str) -> bool {
             }
         });
     is_date && version >= "2026-07-28"
-}
-
-fn one<'r>(headers: &'r HeaderMap, name: &HeaderName) -> Result<Option<&'r str>, String> {
-    let mut values = headers.get_all(name).iter();
-    let Some(first) = values.next() else { return Ok(None) };
-    if values.next().is_some() {
-        return Err(format!("header `{name}` is there more than once"));
-    }
-    first
-        .to_str()
-        .map(Some)
-        .map_err(|error| format!("header `{name}`: {error}"))
 }
 
 /// Which limit the headers break.

@@ -44,10 +44,10 @@ fn asking(bond: &Bond) -> (Box<UnderWay>, oneshot::Receiver<Reply>, Cancellation
     let (_, messages) = mpsc::channel(1);
     let cancel = CancellationToken::new();
     let cancelled = cancel.clone();
-    let work = async move {
+    let work = Box::pin(async move {
         cancelled.cancelled().await;
         Some(Answer::result("1", "{}"))
-    };
+    });
     let mut call = UnderWay::new("1", (messages, cancel.clone()), work);
     let (reply, answer) = oneshot::channel();
     let question = Question {

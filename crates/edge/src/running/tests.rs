@@ -71,7 +71,11 @@ fn running(
     let (sender, messages) = mpsc::channel(4);
     let cancel = CancellationToken::new();
     (
-        Running::new(shared, speaker, UnderWay::new("1", (messages, cancel.clone()), work)),
+        Running::new(
+            shared,
+            speaker,
+            UnderWay::new("1", (messages, cancel.clone()), Box::pin(work)),
+        ),
         sender,
         cancel,
     )

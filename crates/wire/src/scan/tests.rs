@@ -1,6 +1,6 @@
 //! Tests of `scan`.
 
-use super::{Error, MAX_DEPTH, check};
+use super::{Error, MAX_DEPTH, check, is_visible, plain};
 use proptest::prelude::*;
 
 #[test]
@@ -165,5 +165,19 @@ proptest! {
         text in r#"(\{("(a|b|\\u0061|\\ud83d\\ude00|\\ud800)":(1|-0\.0|1e5|01|null|\[\]|"\\n"|\{"a":1,"a":2\}) ?,?){0,3}\}|[\[\]]{1,4}| ?[0-9.eE+\-]{1,5}|"[^\\\\"]{0,3}")"#,
     ) {
         prop_assert_eq!(check(&text).is_ok(), countersign_core::exact::Exact::parse(&text).is_ok(), "{}", text);
+    }
+}
+
+proptest! {
+    #[test]
+    fn plain_ends_at_the_first_byte_that_is_not(bytes in prop::collection::vec(prop_oneof![Just(0x21), Just(0x23), Just(b'"'), Just(b'\\'), Just(0x1F), Just(0x20), Just(0x7F), Just(0x80), Just(0xFF), any::<u8>(), Just(b'a'), Just(b'b')], 0..40)) {
+        let first = bytes.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'));
+        prop_assert_eq!(plain(&bytes), first.unwrap_or(bytes.len()));
+    }
+
+    #[test]
+    fn visible_is_ascii_that_needs_no_escape(text in "[ !#-~]{0,20}[\x00-\u{80}\u{2028}]?[ !#-~]{0,20}") {
+        let expected = text.bytes().all(|byte| matches!(byte, 0x20..=0x7E) && byte != b'"' && byte != b'\\');
+        prop_assert_eq!(is_visible(&text), expected);
     }
 }

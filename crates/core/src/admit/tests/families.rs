@@ -60,7 +60,7 @@ fn judged(world: &World, arguments: &str) -> Result<ExactCall, Refusal> {
     };
     let judged = judge(world, &caller, ask, Origin::MetaTool)?;
     let Admission::Proceed(permit) = settle(world, judged);
-    Ok(permit.into_call())
+    Ok(permit.into_parts().0)
 }
 
 #[test]

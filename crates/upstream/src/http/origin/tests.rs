@@ -1,3 +1,5 @@
+//! Connections to one origin over real sockets: reuse, loss, early answers, cancellation.
+
 use std::time::Duration;
 
 use bytes::Bytes;
