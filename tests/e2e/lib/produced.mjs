@@ -46,7 +46,8 @@ function asked(url, { method = 'POST', headers = {}, body, path } = {}) {
       });
     });
     sent.on('error', fail);
-    sent.end(body ?? '{"jsonrpc":"2.0","id":1,"method":"tools/list"}');
+    // Node writes no length with the body of a GET: the server would read it as the next request.
+    sent.end(method === 'GET' ? undefined : (body ?? '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'));
   });
 }
 
