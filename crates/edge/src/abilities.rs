@@ -118,6 +118,20 @@ pub(crate) fn needed(method: &str, params: Option<&str>) -> String {
     }
 }
 
+/// The `requiredCapabilities` of 2026-07-28 that a question needs, raw; `None` for a question that no revision knows.
+pub(crate) fn required(method: &str, params: Option<&str>) -> Option<&'static str> {
+    match method {
+        "sampling/createMessage" => Some(r#"{"sampling":{}}"#),
+        "elicitation/create" => Some(match mode(params) {
+            Some(Mode::Form) => r#"{"elicitation":{"form":{}}}"#,
+            Some(Mode::Url) => r#"{"elicitation":{"url":{}}}"#,
+            None => r#"{"elicitation":{}}"#,
+        }),
+        "roots/list" => Some(r#"{"roots":{}}"#),
+        _ => None,
+    }
+}
+
 /// How an elicitation asks its person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {

@@ -1,8 +1,10 @@
 //! What of an outcome its caller follows up: tasks get the gateway's ids, and errors that ask become questions.
 
 use countersign_engine::{Outcome, Provenance, Tasks as Known};
+use countersign_wire::codes;
 use countersign_wire::object::Object;
-use countersign_wire::questions;
+use countersign_wire::questions::{self, InputRequired};
+use countersign_wire::rpc;
 use countersign_wire::version::Era;
 use serde_json::value::RawValue;
 
@@ -10,6 +12,7 @@ use super::ask::Work;
 use super::render::{Frame, unanswered};
 use super::run::Job;
 use super::{Asking, Request};
+use crate::abilities;
 use crate::answer::Answer;
 use crate::method::Method;
 use crate::speaker::Speaker;
@@ -64,6 +67,9 @@ impl Follows {
 pub(super) fn owned(job: &Job, frame: &Frame, outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Result { result, from } => {
+            if let Some(error) = lacking(job, frame, &result, &from) {
+                return Outcome::Error { error, from };
+            }
             let changed = changed(job, frame, &result, &from);
             let result = changed
                 .and_then(|text| RawValue::from_string(text).ok())
@@ -78,6 +84,27 @@ pub(super) fn owned(job: &Job, frame: &Frame, outcome: Outcome) -> Outcome {
             other
         }
     }
+}
+
+/// The error for a result that asks what the client did not declare to answer: `-32021`, with what it lacks. Questions
+/// that no revision knows pass, since what they need is not known either.
+fn lacking(job: &Job, frame: &Frame, result: &RawValue, from: &Provenance) -> Option<Box<RawValue>> {
+    let may_ask = frame.version.era() == Era::Modern && frame.method.may_ask();
+    if !may_ask || !result.get().contains(r#""inputRequests""#) {
+        return None;
+    }
+    let required = InputRequired::read(result.get())?.ok()?;
+    let declared = job.speaker.abilities();
+    let unanswerable = required.questions.iter().find_map(|question| {
+        let (method, params) = (question.method.as_str(), question.params.as_deref());
+        let lacks = abilities::required(method, params)?;
+        (!abilities::can_answer(declared, method, params)).then(|| (abilities::needed(method, params), lacks))
+    });
+    let (needed, lacks) = unanswerable?;
+    let server = from.server.as_ref().map_or("countersign", |server| server.as_str());
+    let message = format!("server {server} asks for input and needs {needed}, which the client did not declare");
+    let data = format!(r#"{{"requiredCapabilities":{lacks}}}"#);
+    RawValue::from_string(rpc::error_object(codes::MISSING_CAPABILITY, &message, Some(&data))).ok()
 }
 
 fn changed(job: &Job, frame: &Frame, result: &RawValue, from: &Provenance) -> Option<String> {

@@ -1,12 +1,15 @@
 //! A request that goes on with a parked call, and what binds the two.
 
 use countersign_core::admit::Ask;
+use countersign_core::catalogue::Owner;
+use countersign_core::names::ServerName;
 use countersign_wire::object::Object;
 use countersign_wire::rpc::Fault;
-use countersign_wire::version::Era;
+use countersign_wire::version::{Era, Version};
 
 use super::ask::Work;
 use super::{Asking, Request, invalid};
+use crate::meta_tools::{self, MetaTool};
 use crate::method::Method;
 use crate::parking::{Asked, Bond, PREFIX};
 use crate::running::Running;
@@ -45,12 +48,23 @@ pub(super) fn asked(method: Method, work: &Work) -> Option<Asked> {
 /// The parked call that a request goes on with; `None` where the request begins one. The call itself is
 /// never made again (I5).
 pub(super) fn resume(asking: &Asking, request: &Request<'_>, bond: &Bond) -> Result<Option<Running>, Fault> {
-    let Some(state) = request.params.text("requestState") else {
+    let Some(given) = request.params.get("requestState") else {
         return Ok(None);
     };
-    if !state.starts_with(PREFIX) {
+    let own = request
+        .params
+        .text("requestState")
+        .filter(|state| state.starts_with(PREFIX));
+    let Some(state) = own else {
+        if !may_have_a_state(asking, bond) {
+            tracing::info!(
+                length = given.get().len(),
+                "a retry came with a state that nobody gave out"
+            );
+            return Err(invalid(UNKNOWN_STATE.to_owned()));
+        }
         return Ok(None);
-    }
+    };
     let answers = answers(request)?;
     let claimed = asking.shared.parking.claim(&state, bond);
     let mut call = claimed.map_err(|unclaimed| invalid(unclaimed.to_string()))?;
@@ -59,6 +73,81 @@ pub(super) fn resume(asking: &Asking, request: &Request<'_>, bond: &Bond) -> Res
     call.answer(|id| answers.get(id));
     let running = Running::new(&asking.shared, &asking.speaker, call);
     Ok(Some(running.resumed(request.id, request.meta.progress_token)))
+}
+
+/// What a retry is told whose state is neither the gateway's nor its server's: begun anew, the call could run twice.
+const UNKNOWN_STATE: &str =
+    "`params.requestState` names no question that was asked; call again without `requestState` and `inputResponses`";
+
+/// Whether the server of a request may have given out a state itself: only one of 2026-07-28 does.
+fn may_have_a_state(asking: &Asking, bond: &Bond) -> bool {
+    let world = asking.shared.engine.world();
+    let catalogue = &world.catalogue;
+    let is_modern = |server: &ServerName| {
+        let listed = catalogue.server(server.as_str());
+        // A server that is not listed yet may be a modern one, and is the one to refuse.
+        listed.is_none_or(|server| {
+            server.listing.protocol.is_empty() || server.listing.protocol == Version::V2026_07_28.as_str()
+        })
+    };
+    let of_tool = |name: &str| catalogue.tool(name).is_none_or(|tool| tool.servers().any(is_modern));
+    let of_prompt = |name: &str| catalogue.prompt(name).is_none_or(|prompt| is_modern(&prompt.server));
+    let of_resource = |uri: &str, server: Option<&str>| match (server, catalogue.owner(uri)) {
+        (Some(server), _) => ServerName::parse(server).is_ok_and(|server| is_modern(&server)),
+        (None, Owner::One(server)) => is_modern(&server),
+        (None, Owner::Many(_) | Owner::Nobody) => true,
+    };
+    let Asked { subject, arguments, .. } = &bond.asked;
+    match bond.asked.method {
+        Method::GetPrompt => of_prompt(subject),
+        Method::ReadResource => of_resource(subject, None),
+        Method::CallTool => {
+            let meta_tool = if asking.surfaces.meta {
+                meta_tools::find(subject)
+            } else {
+                None
+            };
+            let Some(meta_tool) = meta_tool else {
+                return of_tool(subject);
+            };
+            let arguments = arguments
+                .as_ref()
+                .and_then(|arguments| Object::parse(arguments.as_str()).ok())
+                .unwrap_or_default();
+            let text = |name: &str| arguments.text(name).unwrap_or_default().into_owned();
+            match meta_tool {
+                MetaTool::CallTool => of_tool(&text("name")),
+                MetaTool::GetPrompt => of_prompt(&text("name")),
+                MetaTool::GetResource => of_resource(&text("uri"), arguments.text("server").as_deref()),
+                MetaTool::ListTools
+                | MetaTool::FilterTools
+                | MetaTool::DescribeTool
+                | MetaTool::ListCoreTools
+                | MetaTool::ListResources
+                | MetaTool::FilterResources
+                | MetaTool::DescribeResource
+                | MetaTool::ListPrompts
+                | MetaTool::FilterPrompts
+                | MetaTool::DescribePrompt => false,
+            }
+        }
+        Method::Ping
+        | Method::SetLevel
+        | Method::Discover
+        | Method::Listen
+        | Method::ListTools
+        | Method::ListResources
+        | Method::ListTemplates
+        | Method::Subscribe
+        | Method::Unsubscribe
+        | Method::ListPrompts
+        | Method::Complete
+        | Method::GetTask
+        | Method::AwaitTask
+        | Method::UpdateTask
+        | Method::CancelTask
+        | Method::ListTasks => true,
+    }
 }
 
 /// `inputResponses`; what nobody asked for is passed over, and what is missing is asked again.

@@ -17,6 +17,8 @@ mod modern;
 #[cfg(test)]
 mod questions;
 #[cfg(test)]
+mod retries;
+#[cfg(test)]
 mod stdio;
 #[cfg(test)]
 mod streams;

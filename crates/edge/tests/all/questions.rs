@@ -34,7 +34,7 @@ fn asking(id: u8, name: &str, more: &Value) -> String {
     json!({"jsonrpc":"2.0","id":id,"method":"tools/call","params":params}).to_string()
 }
 
-async fn send(gateway: &Gateway, id: u8, name: &str, more: &Value) -> Response {
+pub(crate) async fn send(gateway: &Gateway, id: u8, name: &str, more: &Value) -> Response {
     let named = format!("Mcp-Name: {name}");
     let lines = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", &named];
     gateway.post(&lines, &asking(id, name, more)).await
