@@ -16,9 +16,15 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("countersign-config", &["countersign-core"]),
     ("countersign-store", &["countersign-core"]),
     ("countersign-sandbox", &["countersign-core"]),
+    ("countersign-fetch", &["countersign-core"]),
     (
         "countersign-upstream",
-        &["countersign-core", "countersign-store", "countersign-wire"],
+        &[
+            "countersign-core",
+            "countersign-fetch",
+            "countersign-store",
+            "countersign-wire",
+        ],
     ),
     (
         "countersign-engine",
@@ -31,7 +37,12 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ),
     (
         "countersign-edge",
-        &["countersign-core", "countersign-engine", "countersign-wire"],
+        &[
+            "countersign-core",
+            "countersign-engine",
+            "countersign-fetch",
+            "countersign-wire",
+        ],
     ),
     (
         "countersign",
@@ -79,6 +90,7 @@ const MAY_NOT_REACH: &[(&str, &[&str])] = &[
     ),
     ("countersign-config", &["hyper", "axum"]),
     ("countersign-store", &["hyper", "axum"]),
+    ("countersign-fetch", &["axum", "rusqlite"]),
     ("countersign-engine", &["axum"]),
     ("countersign", &["rmcp", "openssl", "ring", "serde_yaml"]),
 ];
