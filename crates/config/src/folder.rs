@@ -17,13 +17,13 @@ use crate::problem::{Problem, Source};
 /// The largest file that is read, in bytes.
 const LARGEST_FILE: u64 = 4 * 1024 * 1024;
 
-/// The names that the two files of this version have.
+/// The names that the files of this version have.
 pub(crate) const GATEWAY_FILE: &str = "countersign.yaml";
 pub(crate) const CATALOGUE_FILE: &str = "mcp.json";
+pub(crate) const IDENTITIES_FILE: &str = "identities.yaml";
 
 /// Files and folders of later versions, and what ignoring them would mean.
 const LATER: &[(&str, &str)] = &[
-    ("identities.yaml", "callers would be served without being told apart"),
     ("authz.yaml", "calls would be served without the rights it describes"),
     (
         "tools.lock",
@@ -87,12 +87,14 @@ impl Files {
         if !found.refused.is_empty() {
             return found;
         }
-        for name in [GATEWAY_FILE, CATALOGUE_FILE] {
-            match bytes(&dir.join(name)) {
+        for name in [GATEWAY_FILE, CATALOGUE_FILE, IDENTITIES_FILE] {
+            let path = dir.join(name);
+            match bytes(&path) {
                 Ok(bytes) => {
                     found.files.insert(name, Ok(bytes));
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // A link that leads nowhere is still a file that somebody meant.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(&path).is_err() => {}
                 Err(error) => {
                     found.files.insert(name, Err(error.to_string()));
                 }
@@ -222,7 +224,8 @@ impl Files {
             ("countersign.json", GATEWAY_FILE),
             ("mcp.jsonc", CATALOGUE_FILE),
             ("mcp.yaml", CATALOGUE_FILE),
-            ("identities.yml", "identities.yaml"),
+            ("identities.yml", IDENTITIES_FILE),
+            ("identities.json", IDENTITIES_FILE),
             ("authz.yml", "authz.yaml"),
         ] {
             if fs::symlink_metadata(self.dir.join(wrong)).is_ok() {

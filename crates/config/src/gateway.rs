@@ -3,10 +3,11 @@
 mod read;
 
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use countersign_core::identity::Binders;
 use countersign_core::surface::Surface;
 
 pub(crate) use read::read;
@@ -14,9 +15,9 @@ pub(crate) use read::read;
 /// The settings of the gateway itself.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Gateway {
-    /// Where MCP callers connect; a loopback address.
+    /// Where MCP callers connect; a loopback address, unless `identities.yaml` says who may.
     pub listen: SocketAddr,
-    /// What links and statements name: `scheme://host[:port]`, no trailing slash.
+    /// What links and statements begin with: `scheme://host[:port][/path]`, no trailing slash and no `/mcp`.
     pub public_url: Option<String>,
     /// Where metrics are served; absent when they are turned off.
     pub metrics_listen: Option<SocketAddr>,
@@ -32,6 +33,10 @@ pub struct Gateway {
     pub allowed_hosts: Vec<String>,
     /// Origins that may call and get CORS headers, in lower case, `scheme://host[:port]`.
     pub allowed_origins: Vec<String>,
+    /// Blocks of addresses whose `X-Forwarded-For` is believed: an address, and how many of its bits count.
+    pub trusted_proxies: Vec<(IpAddr, u8)>,
+    /// Who binds Sessions, and who signs for their actors.
+    pub bindings: Binders,
 }
 
 /// How much of everything.
@@ -100,6 +105,11 @@ impl Default for Gateway {
             },
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            trusted_proxies: vec![
+                (IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), 8),
+                (IpAddr::V6(Ipv6Addr::LOCALHOST), 128),
+            ],
+            bindings: Binders::default(),
         }
     }
 }

@@ -4,12 +4,14 @@
 //! client's file into ours. Every complaint is a [`Problem`] that names file, line, column and key.
 
 mod address;
+mod bindings;
 mod catalogue;
 mod environment;
 mod expand;
 mod fields;
 mod folder;
 mod gateway;
+mod identities;
 mod import;
 mod jsonc;
 mod load;

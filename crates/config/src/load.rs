@@ -9,13 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use countersign_core::exact::Digest;
+use countersign_core::identity::Identities;
 use countersign_core::server::ServerEntry;
 
+use crate::bindings;
 use crate::catalogue;
 use crate::environment::Environment;
 use crate::fields::Reader;
-use crate::folder::{CATALOGUE_FILE, Files, GATEWAY_FILE};
+use crate::folder::{CATALOGUE_FILE, Files, GATEWAY_FILE, IDENTITIES_FILE};
 use crate::gateway::{self, Gateway};
+use crate::identities;
 use crate::jsonc;
 use crate::problem::{Problem, Problems, Source};
 use crate::shown;
@@ -27,6 +30,8 @@ use crate::yaml;
 pub struct Config {
     /// The gateway's own settings.
     pub gateway: Gateway,
+    /// Who may connect; absent, everyone is `local` (`identities.yaml`).
+    pub identities: Option<Identities>,
     /// The servers, sorted by name.
     pub servers: Vec<Arc<ServerEntry>>,
     /// A digest over every file's content and every expanded value.
@@ -98,11 +103,12 @@ pub(crate) fn evaluate(files: &Files, environment: &Environment) -> Loaded {
             text: Arc::from(""),
         });
         let mut reader = Reader::new(&source, environment);
-        let gateway = gateway::read(&mut reader, node.as_ref(), &files.dir);
+        let gateway = gateway::read(&mut reader, node.as_ref(), files);
         hidden.append(&mut reader.hidden);
         found.add(reader);
         gateway
     };
+    let identities = identities(&mut found, files, environment, &gateway);
     let servers = match found.open(files, CATALOGUE_FILE, jsonc::parse) {
         (Some(source), Some(node)) => {
             let mut reader = Reader::new(&source, environment);
@@ -114,9 +120,10 @@ pub(crate) fn evaluate(files: &Files, environment: &Environment) -> Loaded {
     };
     let hash = found.hash(files);
     let result = Problems::if_any_error(found.problems).map(|warnings| {
-        let shown = shown::view(&gateway, &servers, &hidden);
+        let shown = shown::view(&gateway, identities.as_ref(), &servers, &hidden);
         Config {
             gateway,
+            identities,
             servers,
             hash,
             warnings,
@@ -128,6 +135,31 @@ pub(crate) fn evaluate(files: &Files, environment: &Environment) -> Loaded {
         hash,
         files: files.names(),
     }
+}
+
+/// Reads who may connect. A file that is there and says nothing lets nobody in.
+fn identities(found: &mut Found, files: &Files, environment: &Environment, gateway: &Gateway) -> Option<Identities> {
+    if !files.names().contains(IDENTITIES_FILE) {
+        return None;
+    }
+    let (source, node) = found.open(files, IDENTITIES_FILE, yaml::parse);
+    let source = source?;
+    let mut reader = Reader::new(&source, environment);
+    let identities = identities::read(&mut reader, node.as_ref());
+    found.add(reader);
+    if bindings::is_of_people_too(&gateway.bindings, &identities) {
+        let what = "has an issuer with the same audience as `bindings.actor_tokens` of countersign.yaml".to_owned();
+        let help =
+            "give actor tokens an audience of their own; an actor would be served as a person whom nothing bounds";
+        found
+            .problems
+            .push(Problem::of_file(&source.name, what).with_help(help));
+    }
+    if identities.keys.is_empty() && identities.issuers.is_empty() {
+        let what = "names no key and no issuer, so nobody can connect over HTTP".to_owned();
+        found.problems.push(Problem::of_file(&source.name, what).into_warning());
+    }
+    Some(identities)
 }
 
 /// What the reading of all files brought up.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_core::effect::AnnotationTrust;
+use countersign_core::identity::Identities;
 use countersign_core::secret::Secret;
 use countersign_core::server::{EnvMode, ServerEntry, Sharing, Start, Transport};
 use serde_json::{Map, Value, json};
@@ -12,17 +13,30 @@ use serde_json::{Map, Value, json};
 use crate::gateway::{Gateway, Store};
 
 /// What a person may see of the snapshot. `hidden` are the paths of the gateway's keys that came from references.
-pub(crate) fn view(gateway: &Gateway, servers: &[Arc<ServerEntry>], hidden: &BTreeSet<String>) -> Value {
+pub(crate) fn view(
+    gateway: &Gateway,
+    identities: Option<&Identities>,
+    servers: &[Arc<ServerEntry>],
+    hidden: &BTreeSet<String>,
+) -> Value {
     let servers: Map<String, Value> = servers
         .iter()
         .map(|entry| (entry.name.as_str().to_owned(), server(entry)))
         .collect();
-    json!({"gateway": gateway_view(gateway, hidden), "servers": servers})
+    // How many there are; who they are is nobody's business who may ask the gateway for its settings.
+    let identities =
+        identities.map(|identities| json!({"keys": identities.keys.len(), "issuers": identities.issuers.len()}));
+    json!({"gateway": gateway_view(gateway, hidden), "identities": identities, "servers": servers})
 }
 
 fn gateway_view(gateway: &Gateway, hidden: &BTreeSet<String>) -> Value {
     let masked = |path: &str, value: Value| mask(hidden, path, value);
     let limits = &gateway.limits;
+    let proxies: Vec<String> = gateway
+        .trusted_proxies
+        .iter()
+        .map(|(address, bits)| format!("{address}/{bits}"))
+        .collect();
     let store = match &gateway.store {
         Store::Memory => json!({"type": "memory"}),
         Store::Sqlite { path } => {
@@ -49,6 +63,11 @@ fn gateway_view(gateway: &Gateway, hidden: &BTreeSet<String>) -> Value {
         "store": store,
         "allowed_hosts": masked("allowed_hosts", json!(gateway.allowed_hosts)),
         "allowed_origins": masked("allowed_origins", json!(gateway.allowed_origins)),
+        "trusted_proxies": masked("trusted_proxies", json!(proxies)),
+        "bindings": {
+            "writers": gateway.bindings.writers.len(),
+            "actor_tokens": gateway.bindings.actor_tokens.is_some(),
+        },
     })
 }
 

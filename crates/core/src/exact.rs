@@ -21,6 +21,25 @@ impl Digest {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
+    /// The digest that 64 hex digits of either case stand for.
+    #[must_use]
+    pub fn of_hex(text: &str) -> Option<Self> {
+        let mut bytes = [0_u8; 32];
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        for (place, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(text.get(2 * place..2 * place + 2)?, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The digest as 64 lower-case hex digits.
     #[must_use]
     pub fn hex(&self) -> String {

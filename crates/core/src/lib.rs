@@ -10,6 +10,7 @@ pub mod definition;
 pub mod effect;
 pub mod exact;
 pub mod glob;
+pub mod identity;
 pub mod listing;
 pub mod names;
 pub mod outcome;

@@ -30,6 +30,34 @@ impl fmt::Display for PrincipalKey {
 pub enum Authentication {
     /// No `identities.yaml`: whoever reaches the loopback listener or the pipe is `local`.
     LocalOnly,
+    /// By a bearer key of `identities.yaml`.
+    Key {
+        /// The key's name.
+        name: Arc<str>,
+    },
+    /// By a signed token of a trusted issuer.
+    Token {
+        /// The issuer, as `identities.yaml` names it.
+        issuer: Arc<str>,
+    },
+    /// By an actor token, as the person that the Session's binding names (spec 3.4).
+    Bound {
+        /// The Session.
+        session: Arc<str>,
+        /// The issuer of actor tokens.
+        issuer: Arc<str>,
+    },
+}
+
+/// What a principal is besides who it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Standing {
+    /// The roles it has.
+    pub roles: Arc<[Arc<str>]>,
+    /// The plan it is on.
+    pub plan: Option<Arc<str>>,
+    /// The groups that its issuer says it is in.
+    pub groups: Arc<[Arc<str>]>,
 }
 
 /// Who is served: a subject and what it connected as.
@@ -39,6 +67,7 @@ pub struct Principal {
     subject: Arc<str>,
     connection: Arc<str>,
     authentication: Authentication,
+    standing: Standing,
 }
 
 impl Principal {
@@ -48,21 +77,23 @@ impl Principal {
         Self::of("local", "local", Authentication::LocalOnly)
     }
 
-    /// A principal from its subject and connection.
+    /// A principal from its subject and connection, without roles, plan or groups.
     #[must_use]
     pub fn of(subject: &str, connection: &str, authentication: Authentication) -> Self {
-        // Lengths keep two pairs from ever sharing a key, whatever the texts hold.
-        let key = if subject == connection {
-            subject.to_owned()
-        } else {
-            format!("{}:{subject}/{connection}", subject.len())
-        };
         Self {
-            key: PrincipalKey(key.into()),
+            key: PrincipalKey(key(subject, connection, &authentication).into()),
             subject: subject.into(),
             connection: connection.into(),
             authentication,
+            standing: Standing::default(),
         }
+    }
+
+    /// The same principal with what it is besides who it is.
+    #[must_use]
+    pub fn with(mut self, standing: Standing) -> Self {
+        self.standing = standing;
+        self
     }
 
     /// The stable identity.
@@ -88,7 +119,35 @@ impl Principal {
     pub fn authentication(&self) -> &Authentication {
         &self.authentication
     }
+
+    /// The roles, the plan and the groups.
+    #[must_use]
+    pub fn standing(&self) -> &Standing {
+        &self.standing
+    }
 }
+
+/// The stable identity as text.
+///
+/// The first word says how the principal was authenticated, and lengths keep two of one kind from ever sharing a
+/// key, whatever their texts hold. An issuer is part of it: what one issuer calls a subject is nobody at another.
+fn key(subject: &str, connection: &str, authentication: &Authentication) -> String {
+    let length = subject.len();
+    match authentication {
+        Authentication::LocalOnly if subject == connection => subject.to_owned(),
+        Authentication::LocalOnly => format!("{length}:{subject}/{connection}"),
+        Authentication::Key { .. } => format!("key:{length}:{subject}/{connection}"),
+        Authentication::Token { issuer } => {
+            format!("token:{length}:{subject}/{}:{connection}@{issuer}", connection.len())
+        }
+        Authentication::Bound { issuer, .. } => {
+            format!("bound:{length}:{subject}/{}:{connection}@{issuer}", connection.len())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
 
 /// The route that a request came in by; a session never leaves the one it was opened on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

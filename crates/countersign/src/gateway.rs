@@ -44,6 +44,12 @@ pub(crate) struct Running {
 impl Gateway {
     /// Binds the addresses of the configuration; `listen` stands in for the configured one.
     pub(crate) async fn bind(dir: PathBuf, config: Config, listen: Option<SocketAddr>) -> Result<Self, Failure> {
+        if config.identities.is_some() || config.gateway.bindings != countersign_core::identity::Binders::default() {
+            return Err(Failure::configuration(
+                "`identities.yaml` and `bindings` are not enforced yet",
+                "remove them",
+            ));
+        }
         if let Some(asked) = listen.filter(|asked| !asked.ip().is_loopback()) {
             return Err(Failure::configuration(
                 format_args!(

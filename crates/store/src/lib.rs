@@ -8,6 +8,7 @@ mod memory;
 mod queue;
 mod recorded;
 mod schema;
+mod sessions;
 mod sqlite;
 
 use std::path::Path;
@@ -22,6 +23,7 @@ use intent::Intent;
 
 pub use entry::{End, Entry, Note};
 pub use recorded::{Receipt, Recorded};
+pub use sessions::{Bind, Binding, Bound, Reading, Unbound};
 
 /// Why the ledger could not write or read.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +71,7 @@ pub enum Error {
 #[derive(Debug, Clone)]
 pub struct Ledger {
     backend: Backend,
+    sessions: Arc<sessions::Sessions>,
 }
 
 #[derive(Debug, Clone)]
@@ -102,6 +105,7 @@ impl Ledger {
     pub fn memory() -> Self {
         Self {
             backend: Backend::Memory(memory::Memory::new()),
+            sessions: Arc::default(),
         }
     }
 
@@ -111,8 +115,10 @@ impl Ledger {
     /// # Errors
     /// [`Error::Open`], [`Error::Newer`] or [`Error::Lock`].
     pub fn sqlite(path: &Path) -> Result<Self, Error> {
+        let (sqlite, sessions) = sqlite::Sqlite::open(path)?;
         Ok(Self {
-            backend: Backend::Sqlite(sqlite::Sqlite::open(path)?),
+            backend: Backend::Sqlite(sqlite),
+            sessions: Arc::new(sessions),
         })
     }
 
@@ -187,7 +193,10 @@ impl Ledger {
     pub async fn close(&self) {
         match &self.backend {
             Backend::Memory(_) => {}
-            Backend::Sqlite(sqlite) => sqlite.close().await,
+            Backend::Sqlite(sqlite) => {
+                self.sessions.keep_seen(sqlite);
+                sqlite.close().await;
+            }
         }
     }
 }

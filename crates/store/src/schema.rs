@@ -3,14 +3,15 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::Error;
 
-/// The schema that this version writes, kept in `PRAGMA user_version`.
-const VERSION: i64 = 1;
+/// What makes each schema of the one before it; `PRAGMA user_version` counts those that were made. A step that was
+/// ever shipped stays as it is.
+const STEPS: &[&str] = &[TRAIL, BINDINGS];
 
-const TABLES: &str = "
+const TRAIL: &str = "
 CREATE TABLE trail (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     run TEXT NOT NULL,
@@ -31,6 +32,18 @@ CREATE TABLE trail (
 );
 CREATE INDEX trail_running ON trail (run) WHERE fate IS NULL AND call IS NOT NULL;
 CREATE TABLE probe (id INTEGER PRIMARY KEY CHECK (id = 1), at INTEGER NOT NULL);
+";
+
+const BINDINGS: &str = "
+CREATE TABLE binding (
+    session TEXT PRIMARY KEY,
+    subject TEXT NOT NULL,
+    toolset TEXT,
+    roles TEXT NOT NULL,
+    plan TEXT,
+    expires_at INTEGER NOT NULL,
+    seen INTEGER NOT NULL
+) WITHOUT ROWID;
 ";
 
 /// One process's writing to the ledger. While it lives it holds a lock on a file of its own, so that
@@ -55,32 +68,47 @@ pub(crate) fn open(path: &Path) -> Result<(Connection, Run), Error> {
         path: path.display().to_string(),
         source,
     };
-    let connection = Connection::open(path).map_err(failed)?;
+    let mut connection = Connection::open(path).map_err(failed)?;
     connection
         .busy_timeout(std::time::Duration::from_secs(5))
         .map_err(failed)?;
     connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
-    let found: i64 = connection
-        .query_row("PRAGMA user_version", [], |row| row.get(0))
-        .map_err(failed)?;
-    if found > VERSION {
-        return Err(Error::Newer {
-            path: path.display().to_string(),
-            found,
-            known: VERSION,
-        });
-    }
-    if found == 0 {
-        connection
-            .execute_batch(&format!(
-                "BEGIN IMMEDIATE;{TABLES}PRAGMA user_version = {VERSION};COMMIT;"
-            ))
-            .map_err(failed)?;
-    }
+    migrate(&mut connection, path)?;
     let run = start_run(path)?;
     settle_dead_runs(&connection, path).map_err(failed)?;
     Ok((connection, run))
+}
+
+/// Makes what is missing, step by step.
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
+    let failed = |source| Error::Open {
+        path: path.display().to_string(),
+        source,
+    };
+    // Within the transaction, so that of two processes which start at once only one makes the tables.
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(failed)?;
+    let found: i64 = transaction
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(failed)?;
+    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
+    let missing = usize::try_from(found).ok().and_then(|found| STEPS.get(found..));
+    let Some(missing) = missing else {
+        return Err(Error::Newer {
+            path: path.display().to_string(),
+            found,
+            known,
+        });
+    };
+    for step in missing {
+        transaction.execute_batch(step).map_err(failed)?;
+    }
+    if !missing.is_empty() {
+        transaction.pragma_update(None, "user_version", known).map_err(failed)?;
+    }
+    transaction.commit().map_err(failed)
 }
 
 fn start_run(path: &Path) -> Result<Run, Error> {

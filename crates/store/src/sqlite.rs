@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use countersign_core::outcome::Fate;
+use countersign_core::time::Millis;
 use rusqlite::{Connection, params};
 use tokio::sync::oneshot;
 
 use crate::entry::Entry;
 use crate::queue::{Haste, Limits, Queue};
 use crate::schema::{self, Run};
+use crate::sessions::{self, Row, Sessions};
 use crate::{Durability, Error};
 
 /// How long queued entries may wait for company before they are written.
@@ -41,6 +43,8 @@ struct Shared {
 
 /// Whoever waits for the disk.
 type Done = oneshot::Sender<Result<(), Error>>;
+/// Is told when something is on disk.
+pub(crate) type Written = oneshot::Receiver<Result<(), Error>>;
 /// Whoever waits for the latest entries, and how many.
 type Read = (usize, oneshot::Sender<Result<Vec<Entry>, Error>>);
 
@@ -66,11 +70,26 @@ enum Job {
     Probe {
         done: Done,
     },
+    Bind {
+        row: Box<Row>,
+        done: Done,
+    },
+    Unbind {
+        session: Arc<str>,
+        done: Option<Done>,
+    },
+    Seen {
+        at: Millis,
+    },
 }
 
 impl Sqlite {
-    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path) -> Result<(Self, Sessions), Error> {
         let (connection, run) = schema::open(path)?;
+        let sessions = Sessions::load(&connection).map_err(|source| Error::Open {
+            path: path.display().to_string(),
+            source,
+        })?;
         let jobs = Arc::new(Queue::new(LIMITS));
         let inbox = Arc::clone(&jobs);
         let writer = std::thread::Builder::new()
@@ -97,9 +116,10 @@ impl Sqlite {
             calls: AtomicI64::new(0),
             writer: Mutex::new(Some(writer)),
         };
-        Ok(Self {
+        let opened = Self {
             shared: Arc::new(shared),
-        })
+        };
+        Ok((opened, sessions))
     }
 
     pub(crate) async fn intent(&self, entry: Entry, durability: Durability) -> Result<i64, Error> {
@@ -146,6 +166,32 @@ impl Sqlite {
         let (done, written) = oneshot::channel();
         self.send(Job::Probe { done })?;
         written.await.unwrap_or(Err(Error::Closed))
+    }
+
+    /// Queues a binding; the receiver is told when it is on disk.
+    pub(crate) fn bind(&self, row: Row) -> Result<Written, Error> {
+        let (done, written) = oneshot::channel();
+        let row = Box::new(row);
+        self.send(Job::Bind { row, done })?;
+        Ok(written)
+    }
+
+    /// Queues the end of a binding; the receiver is told when it is on disk.
+    pub(crate) fn unbind(&self, session: Arc<str>) -> Result<Written, Error> {
+        let (done, written) = oneshot::channel();
+        let done = Some(done);
+        self.send(Job::Unbind { session, done })?;
+        Ok(written)
+    }
+
+    /// Queues the end of a binding that nobody waits for.
+    pub(crate) fn forget(&self, session: Arc<str>) -> Result<(), Error> {
+        self.send(Job::Unbind { session, done: None })
+    }
+
+    /// Queues the time until which all bindings are known to have lived.
+    pub(crate) fn seen(&self, at: Millis) -> Result<(), Error> {
+        self.send(Job::Seen { at })
     }
 
     pub(crate) async fn close(&self) {
@@ -253,6 +299,15 @@ impl Writer {
                     waiting.push(done);
                     probe(&transaction)
                 }
+                Job::Bind { row, done } => {
+                    waiting.push(done);
+                    row.insert(&transaction)
+                }
+                Job::Unbind { session, done } => {
+                    waiting.extend(done);
+                    sessions::delete(&transaction, &session)
+                }
+                Job::Seen { at } => sessions::saw(&transaction, at),
                 Job::Recent { limit, done } => {
                     reads.push((limit, done));
                     Ok(())
@@ -272,8 +327,16 @@ impl Job {
     /// Whether somebody waits for it.
     fn haste(&self) -> Haste {
         match self {
-            Self::Intent { done: Some(_), .. } | Self::Probe { .. } | Self::Recent { .. } => Haste::Now,
-            Self::Intent { done: None, .. } | Self::Note { .. } | Self::End { .. } => Haste::Soon,
+            Self::Intent { done: Some(_), .. }
+            | Self::Unbind { done: Some(_), .. }
+            | Self::Bind { .. }
+            | Self::Probe { .. }
+            | Self::Recent { .. } => Haste::Now,
+            Self::Intent { done: None, .. }
+            | Self::Unbind { done: None, .. }
+            | Self::Seen { .. }
+            | Self::Note { .. }
+            | Self::End { .. } => Haste::Soon,
         }
     }
 }
@@ -315,7 +378,7 @@ fn read_recent(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<En
     let rows = statement.query_map(params![i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
         Ok(Entry {
             seq: row.get(0)?,
-            at: countersign_core::time::Millis(row.get(1)?),
+            at: Millis(row.get(1)?),
             principal: row.get(2)?,
             kind: row.get(3)?,
             origin: row.get(4)?,

@@ -225,7 +225,7 @@ fn a_ledger_of_a_newer_version_is_refused_untouched() {
         .execute_batch("PRAGMA user_version = 99")
         .unwrap();
     let error = Ledger::sqlite(&path).unwrap_err().to_string();
-    assert!(error.contains("schema 99, newer than 1"), "{error}");
+    assert!(error.contains("schema 99, newer than"), "{error}");
 }
 
 #[test]

@@ -46,7 +46,6 @@ fn files_of_later_versions_are_refused() {
     complaints(
         &[
             ("mcp.json", b"{}"),
-            ("identities.yaml", b""),
             ("authz.yaml", b""),
             ("tools.lock", b""),
             ("workflows/a.yaml", b""),
@@ -58,8 +57,6 @@ fn files_of_later_versions_are_refused() {
         expect![[r#"
             conf/authz.yaml: is not supported by this version of countersign
                 remove it; it is refused rather than ignored because calls would be served without the rights it describes
-            conf/identities.yaml: is not supported by this version of countersign
-                remove it; it is refused rather than ignored because callers would be served without being told apart
             conf/policies/p.js: is not supported by this version of countersign
                 remove it; it is refused rather than ignored because calls would be served without the checks it makes
             conf/tools.lock: is not supported by this version of countersign

@@ -10,12 +10,15 @@ use countersign_core::surface::Surface;
 
 use super::{Gateway, Limits, Store};
 use crate::address;
+use crate::bindings;
 use crate::fields::{Field, Fields, Numbers, Reader};
+use crate::folder::{Files, IDENTITIES_FILE};
 use crate::nearest;
 use crate::tree::{Node, Value};
 
 /// Reads the gateway's settings. What is wrong is left at its default and complained of in the reader.
-pub(crate) fn read(reader: &mut Reader<'_>, node: Option<&Node>, dir: &Path) -> Gateway {
+pub(crate) fn read(reader: &mut Reader<'_>, node: Option<&Node>, files: &Files) -> Gateway {
+    let dir = files.dir.as_path();
     let mut gateway = Gateway {
         store: Store::Sqlite {
             path: dir.join("state.db"),
@@ -25,7 +28,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: Option<&Node>, dir: &Path) -> 
     let Some(mut fields) = node.and_then(|node| reader.root(node)) else {
         return gateway;
     };
-    addresses(reader, &mut fields, &mut gateway);
+    addresses(reader, &mut fields, &mut gateway, Callers::of(files));
     if let Some(field) = fields.take(reader, &["surface"])
         && let Some(surfaces) = surfaces(reader, &field)
     {
@@ -50,24 +53,48 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: Option<&Node>, dir: &Path) -> 
     if let Some(field) = fields.take(reader, &["allowed_origins"]) {
         gateway.allowed_origins = checked_list(reader, &field, address::origin);
     }
+    if let Some(field) = fields.take(reader, &["trusted_proxies"]) {
+        gateway.trusted_proxies = checked_list(reader, &field, address::block);
+    }
+    if let Some(field) = fields.take(reader, &["bindings"]) {
+        gateway.bindings = bindings::read(reader, &field);
+    }
     refuse_later_keys(reader, &mut fields);
     fields.finish(reader);
     gateway
 }
 
-fn addresses(reader: &mut Reader<'_>, fields: &mut Fields<'_>, gateway: &mut Gateway) {
+/// Whether callers are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Callers {
+    /// `identities.yaml` says who may connect.
+    Identified,
+    /// Whoever connects is `local`.
+    Local,
+}
+
+impl Callers {
+    fn of(files: &Files) -> Self {
+        if files.names().contains(IDENTITIES_FILE) {
+            Self::Identified
+        } else {
+            Self::Local
+        }
+    }
+}
+
+fn addresses(reader: &mut Reader<'_>, fields: &mut Fields<'_>, gateway: &mut Gateway, callers: Callers) {
     if let Some(field) = fields.take(reader, &["listen"])
         && let Some(address) = socket_address(reader, &field)
     {
-        if address.ip().is_loopback() {
+        if address.ip().is_loopback() || callers == Callers::Identified {
             gateway.listen = address;
         } else {
             reader.wrong_with_help(
                 &field,
                 "must be a loopback address: without `identities.yaml` everyone who can reach the gateway \
                  would be served as `local`",
-                "write `127.0.0.1:8090`; other addresses need `identities.yaml`, which says who may connect \
-                 and which this version of countersign does not support",
+                "write `127.0.0.1:8090`, or an `identities.yaml` that says who may connect",
             );
         }
     }
@@ -75,7 +102,7 @@ fn addresses(reader: &mut Reader<'_>, fields: &mut Fields<'_>, gateway: &mut Gat
         && !matches!(field.node.value, Value::Null)
         && let Some(url) = reader.secret(&field)
     {
-        match address::origin(url.reveal()) {
+        match address::public(url.reveal()) {
             Ok(url) => gateway.public_url = Some(url),
             Err(what) => reader.wrong_with_help(&field, what, "write it like `https://gateway.example.com`"),
         }
@@ -277,11 +304,7 @@ fn sqlite_path(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<PathBuf> {
     Some(PathBuf::from(path.reveal()))
 }
 
-fn checked_list(
-    reader: &mut Reader<'_>,
-    field: &Field<'_>,
-    check: fn(&str) -> Result<String, &'static str>,
-) -> Vec<String> {
+fn checked_list<T>(reader: &mut Reader<'_>, field: &Field<'_>, check: fn(&str) -> Result<T, &'static str>) -> Vec<T> {
     let mut values = Vec::new();
     for item in reader.list(field).unwrap_or_default() {
         let Some(text) = reader.secret(&item) else { continue };
@@ -314,7 +337,6 @@ fn refuse_later_keys(reader: &mut Reader<'_>, fields: &mut Fields<'_>) {
     }
     let others = [
         ("write_gate", "calls would be served without the approval it asks for"),
-        ("bindings", "sessions would be served without the narrowing it asks for"),
         ("audit", "calls would be served without the trail it asks for"),
     ];
     for (key, consequence) in others {

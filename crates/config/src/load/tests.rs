@@ -122,6 +122,10 @@ allowed_origins: ["https://App.Example:8443"]
             "allowed_origins": [
               "https://app.example:8443"
             ],
+            "bindings": {
+              "actor_tokens": false,
+              "writers": 0
+            },
             "limits": {
               "call_timeout": "90s",
               "connect_timeout": "500ms",
@@ -146,8 +150,13 @@ allowed_origins: ["https://App.Example:8443"]
             "surface": [
               "meta",
               "direct"
+            ],
+            "trusted_proxies": [
+              "127.0.0.0/8",
+              "::1/128"
             ]
           },
+          "identities": null,
           "servers": {}
         }"#]]
     .assert_eq(&serde_json::to_string_pretty(&config.shown).unwrap());
@@ -159,7 +168,7 @@ fn what_is_wrong_in_the_settings_is_named_with_its_place() {
         "listen: 0.0.0.0:8090\n",
         expect![[r#"
         conf/countersign.yaml:1:9: `listen` must be a loopback address: without `identities.yaml` everyone who can reach the gateway would be served as `local`
-            write `127.0.0.1:8090`; other addresses need `identities.yaml`, which says who may connect and which this version of countersign does not support
+            write `127.0.0.1:8090`, or an `identities.yaml` that says who may connect
     "#]],
     );
     yaml(
@@ -239,7 +248,7 @@ fn what_is_wrong_in_the_settings_is_named_with_its_place() {
         "#]],
     );
     yaml(
-        "toolsetPresets: {a: {}}\nwrite_gate: {mode: dry_run}\npins: {mode: warn}\nbindings: {}\naudit: {type: log}\n",
+        "toolsetPresets: {a: {}}\nwrite_gate: {mode: dry_run}\npins: {mode: warn}\naudit: {type: log}\n",
         expect![[r#"
             conf/countersign.yaml:1:1: `toolsetPresets` is not supported by this version of countersign
                 remove it; it is refused rather than ignored because tools would be served without the narrowing it describes
@@ -247,9 +256,7 @@ fn what_is_wrong_in_the_settings_is_named_with_its_place() {
                 remove it; it is refused rather than ignored because calls would be served without the approval it asks for
             conf/countersign.yaml:3:1: `pins` is not supported by this version of countersign
                 remove it; it is refused rather than ignored because changed tools would be served without being noticed
-            conf/countersign.yaml:4:1: `bindings` is not supported by this version of countersign
-                remove it; it is refused rather than ignored because sessions would be served without the narrowing it asks for
-            conf/countersign.yaml:5:1: `audit` is not supported by this version of countersign
+            conf/countersign.yaml:4:1: `audit` is not supported by this version of countersign
                 remove it; it is refused rather than ignored because calls would be served without the trail it asks for
         "#]],
     );
