@@ -5,10 +5,12 @@ mod read;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_core::identity::Binders;
 use countersign_core::surface::Surface;
+use countersign_core::toolset::Presets;
 
 pub(crate) use read::read;
 
@@ -33,6 +35,8 @@ pub struct Gateway {
     pub allowed_hosts: Vec<String>,
     /// Origins that may call and get CORS headers, in lower case, `scheme://host[:port]`.
     pub allowed_origins: Vec<String>,
+    /// The presets that toolsets may name, the built-in ones among them.
+    pub presets: Arc<Presets>,
     /// Blocks of addresses whose `X-Forwarded-For` is believed: an address, and how many of its bits count.
     pub trusted_proxies: Vec<(IpAddr, u8)>,
     /// Who binds Sessions, and who signs for their actors.
@@ -105,6 +109,7 @@ impl Default for Gateway {
             },
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            presets: Arc::default(),
             trusted_proxies: vec![
                 (IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), 8),
                 (IpAddr::V6(Ipv6Addr::LOCALHOST), 128),

@@ -11,7 +11,7 @@ mod synthetic;
 
 use std::sync::Arc;
 
-use countersign_core::admit::{self, Admission, Ask, Origin, Rules, World};
+use countersign_core::admit::{self, Admission, Ask, Origin, Rules, View, World};
 use countersign_core::catalogue::{Catalogue, Parts};
 use countersign_core::definition::ToolDefinition;
 use countersign_core::exact::Exact;
@@ -95,10 +95,12 @@ fn decide(bencher: Bencher<'_, '_>, tools: usize) {
         rights: Rights::Open { because: "open" },
         pins: Pins::Off { because: "off" },
         gate: WriteGate::Off { because: "off" },
+        presets: Arc::default(),
     };
     let world = World {
         catalogue,
         rules: Arc::new(rules),
+        view: View::Whole { because: "unscoped" },
         now: Millis(0),
     };
     let caller = Caller {

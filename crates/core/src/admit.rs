@@ -6,45 +6,23 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::catalogue::{Catalogue, Owner, Provider};
-use crate::effect::{Classified, Effect, Source};
-use crate::exact::Exact;
-use crate::names::ServerName;
+use crate::effect::{Classified, Source};
 use crate::principal::{Caller, Principal};
 use crate::refusal::{Code, Refusal};
-use crate::stages::{Pins, Rights, StageAnswer, Toolset, WriteGate};
-use crate::time::Millis;
+use crate::stages::{Pins, Rights, StageAnswer, WriteGate};
 
 mod absent;
 mod ask;
 mod member;
 mod operation;
+mod resolve;
+mod world;
 
 pub use absent::{missing_prompt, missing_resource, missing_tool};
 pub use ask::{Ask, Origin, Reference, TaskVerb};
 pub use operation::{Operation, Target, UpstreamReference};
-
-/// What is in force for every request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rules {
-    /// Which rights a caller needs.
-    pub rights: Rights,
-    /// Whether definitions must be reviewed.
-    pub pins: Pins,
-    /// Whether mutating calls stop and ask.
-    pub gate: WriteGate,
-}
-
-/// Everything a decision looks at: one instant, one view.
-#[derive(Debug, Clone)]
-pub struct World {
-    /// The snapshot.
-    pub catalogue: Arc<Catalogue>,
-    /// What is in force.
-    pub rules: Arc<Rules>,
-    /// The clock's reading.
-    pub now: Millis,
-}
+use resolve::resolve;
+pub use world::{Rules, View, World};
 
 /// One exact call: who, where, what, with which arguments, and what it may do.
 #[derive(Debug, PartialEq, Eq)]
@@ -166,12 +144,23 @@ pub enum Admission {
 /// # Errors
 /// A [`Refusal`] that says no more than the caller may know.
 pub fn judge(world: &World, caller: &Caller, ask: Ask, origin: Origin) -> Result<Judged, Refusal> {
-    let mut answers = Vec::with_capacity(STAGES);
-    let found = resolve(&world.catalogue, ask)?;
-    answers.push(answer("view", "visible", "in the catalogue"));
-    match &caller.toolset {
-        Toolset::Unscoped { because } => answers.push(answer("toolset", "unscoped", because)),
+    if !world.is_of(caller) {
+        let sentence = "the request was to be judged by another toolset than its own, so it is refused";
+        return Err(Refusal::new(Code::BadToolset, sentence.to_owned()));
     }
+    let mut answers = Vec::with_capacity(STAGES);
+    let found = resolve(world, ask)?;
+    answers.push(answer("view", "visible", "in the catalogue"));
+    answers.push(match &world.view {
+        View::Whole { because } => answer("toolset", "unscoped", because),
+        View::Narrowed(narrowed) => StageAnswer {
+            stage: "toolset",
+            answer: "within",
+            because: Cow::Owned(narrowed.bounds().to_string()),
+        },
+        // Only what no toolset is asked about gets here.
+        View::Refused(_) => answer("toolset", "not_asked", "what is taken back or followed needs none"),
+    });
     match &world.rules.rights {
         Rights::Open { because } => answers.push(answer("rights", "allowed", because)),
     }
@@ -219,155 +208,8 @@ fn source_text(source: Source) -> &'static str {
     }
 }
 
-struct Found {
-    target: Target,
-    operation: Operation,
-    classified: Classified,
-}
-
 /// How many stages answer.
 const STAGES: usize = 7;
-
-const READING: Classified = Classified {
-    effect: Effect::ReadOnly,
-    source: Source::Protocol,
-};
-
-fn resolve(catalogue: &Catalogue, ask: Ask) -> Result<Found, Refusal> {
-    match ask {
-        Ask::Tool { name, arguments } => resolve_tool(catalogue, &name, arguments),
-        Ask::Resource { uri, server } => {
-            let owner = owner_of(catalogue, &uri, server.as_deref())?;
-            Ok(reading(owner, Operation::ReadResource { uri }))
-        }
-        Ask::Prompt { name, arguments } => {
-            let prompt = catalogue
-                .prompt(&name)
-                .ok_or_else(|| missing_prompt(catalogue, &name))?;
-            let name = prompt.definition.name.clone();
-            Ok(reading(prompt.server.clone(), Operation::GetPrompt { name, arguments }))
-        }
-        Ask::Complete {
-            reference: Reference::Prompt(name),
-            argument,
-            context,
-        } => {
-            let prompt = catalogue
-                .prompt(&name)
-                .ok_or_else(|| missing_prompt(catalogue, &name))?;
-            let reference = UpstreamReference::Prompt(prompt.definition.name.clone());
-            Ok(reading(
-                prompt.server.clone(),
-                Operation::Complete {
-                    reference,
-                    argument,
-                    context,
-                },
-            ))
-        }
-        Ask::Complete {
-            reference: Reference::Resource(uri),
-            argument,
-            context,
-        } => {
-            let owner = owner_of(catalogue, &uri, None)?;
-            let reference = UpstreamReference::Resource(uri);
-            Ok(reading(
-                owner,
-                Operation::Complete {
-                    reference,
-                    argument,
-                    context,
-                },
-            ))
-        }
-        Ask::Subscribe { uri } => {
-            let owner = owner_of(catalogue, &uri, None)?;
-            Ok(reading(owner, Operation::Subscribe { uri }))
-        }
-        Ask::Unsubscribe { uri } => {
-            let owner = owner_of(catalogue, &uri, None)?;
-            Ok(reading(owner, Operation::Unsubscribe { uri }))
-        }
-        Ask::Task { server, task, verb } => resolve_task(catalogue, server, task, verb),
-    }
-}
-
-fn resolve_task(catalogue: &Catalogue, server: ServerName, task: String, verb: TaskVerb) -> Result<Found, Refusal> {
-    if catalogue.server(server.as_str()).is_none() {
-        return Err(Refusal {
-            code: Code::TaskNotFound,
-            sentence: "Task not found: its server is not in the catalogue any more".to_owned(),
-            nearest: Vec::new(),
-        });
-    }
-    let operation = Operation::Task { task, verb };
-    Ok(match verb {
-        TaskVerb::Get | TaskVerb::Result | TaskVerb::Watch | TaskVerb::Unwatch => reading(server, operation),
-        // An answer lets the task go on, and a cancelled one stops in the middle.
-        TaskVerb::Update | TaskVerb::Cancel => Found {
-            target: Target::Server(server),
-            operation,
-            classified: Classified {
-                effect: Effect::Mutating,
-                source: Source::Undeclared,
-            },
-        },
-    })
-}
-
-fn reading(server: ServerName, operation: Operation) -> Found {
-    Found {
-        target: Target::Server(server),
-        operation,
-        classified: READING,
-    }
-}
-
-fn resolve_tool(catalogue: &Catalogue, name: &str, arguments: Exact) -> Result<Found, Refusal> {
-    let Some(tool) = catalogue.tool(name) else {
-        return Err(missing_tool(catalogue, name));
-    };
-    let found = |target, operation| Found {
-        target,
-        operation,
-        classified: tool.classified,
-    };
-    match &tool.provider {
-        Provider::Server(server) => {
-            let definition = Arc::clone(&tool.definition);
-            let operation = Operation::CallTool { definition, arguments };
-            Ok(found(Target::Server(server.clone()), operation))
-        }
-        Provider::Family(family) => member::resolve(name, family, &arguments),
-        Provider::Core(core) => {
-            let operation = Operation::RunCore { tool: *core, arguments };
-            Ok(found(Target::Gateway, operation))
-        }
-    }
-}
-
-fn owner_of(catalogue: &Catalogue, uri: &str, server: Option<&str>) -> Result<ServerName, Refusal> {
-    let not_found = || missing_resource(catalogue, uri, server);
-    if let Some(name) = server {
-        return catalogue.resource_server(name).cloned().ok_or_else(not_found);
-    }
-    match catalogue.owner(uri) {
-        Owner::One(server) => Ok(server),
-        Owner::Nobody => Err(not_found()),
-        Owner::Many(servers) => {
-            let names: Vec<String> = servers.iter().map(ToString::to_string).collect();
-            Err(Refusal {
-                code: Code::ResourceAmbiguous,
-                sentence: format!(
-                    "resource `{uri}` is published by servers {}; name one with the `server` argument of get_resource",
-                    names.join(", ")
-                ),
-                nearest: names,
-            })
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 //! An immutable snapshot of everything the gateway can offer, with every name looked up, never split.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::ops::Bound;
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 
@@ -12,6 +13,7 @@ use crate::listing::Listing;
 use crate::names::{ExposedName, ServerName};
 use crate::rank::Index;
 use crate::server::ServerEntry;
+use crate::toolset::Slots;
 
 mod absent;
 mod build;
@@ -22,11 +24,13 @@ mod naming;
 mod nearest;
 mod owners;
 mod ranked;
+mod routes;
 
 pub use families::{FamilyTool, MemberTool};
 pub use finding::{Finding, FindingKind};
 use nearest::Sketch;
 use owners::Owners;
+pub use routes::{Family, Route};
 
 /// How exposed names are made (spec 2.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +58,8 @@ pub enum Availability {
     Suspended,
     /// Stopped by `core_server_stop`.
     Stopped,
+    /// It waits for the sign-in of whoever this catalogue is for, and contributes nothing until then.
+    AuthRequired,
 }
 
 /// One server of the snapshot.
@@ -65,6 +71,21 @@ pub struct Server {
     pub listing: Arc<Listing>,
     /// Whether it can be called now.
     pub availability: Availability,
+}
+
+impl Server {
+    /// Whether it waits for the sign-in of whoever the catalogue is for.
+    #[must_use]
+    pub fn awaits_sign_in(&self) -> bool {
+        match self.availability {
+            Availability::AuthRequired => true,
+            Availability::Unlisted
+            | Availability::Ready
+            | Availability::Unavailable { .. }
+            | Availability::Suspended
+            | Availability::Stopped => false,
+        }
+    }
 }
 
 /// Where a tool comes from.
@@ -171,6 +192,8 @@ pub struct Catalogue {
     prompts_by_name: BTreeMap<ExposedName, usize>,
     owners: Owners,
     sketches: Vec<Sketch>,
+    /// How tools stand in bit sets; counted when the first toolset asks.
+    slots: OnceLock<Slots>,
 }
 
 /// How many elements one page of a list on the `direct` surface holds.
@@ -233,11 +256,14 @@ impl Catalogue {
     /// One server.
     #[must_use]
     pub fn server(&self, name: &str) -> Option<&Server> {
-        let place = self
-            .servers
+        self.servers.get(self.server_place(name)?)
+    }
+
+    /// Where in [`Catalogue::servers`] a server stands.
+    pub(crate) fn server_place(&self, name: &str) -> Option<usize> {
+        self.servers
             .binary_search_by(|server| server.entry.name.as_str().cmp(name))
-            .ok()?;
-        self.servers.get(place)
+            .ok()
     }
 
     /// All tools, in listing order.
@@ -249,7 +275,33 @@ impl Catalogue {
     /// The tool that an exposed name maps to; cost does not grow with the catalogue.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&Tool> {
-        self.tools.get(*self.tools_by_name.get(name)?)
+        self.tools.get(self.place(name)?)
+    }
+
+    /// Where in [`Catalogue::tools`] the tool stands that an exposed name maps to.
+    #[must_use]
+    pub fn place(&self, name: &str) -> Option<usize> {
+        self.tools_by_name.get(name).copied()
+    }
+
+    /// The tool that an exposed name maps to, and where it stands.
+    pub(crate) fn entry(&self, name: &str) -> Option<(usize, &Tool)> {
+        let place = self.place(name)?;
+        Some((place, self.tools.get(place)?))
+    }
+
+    /// The tools whose exposed names begin so, by name, each with its place.
+    pub(crate) fn names_from<'c>(&'c self, head: &'c str) -> impl Iterator<Item = (&'c ExposedName, usize)> {
+        let from = (Bound::Included(head), Bound::Unbounded);
+        let names = self.tools_by_name.range::<str, _>(from);
+        names
+            .take_while(move |(name, _)| name.as_str().starts_with(head))
+            .map(|(name, place)| (name, *place))
+    }
+
+    /// How the tools stand in bit sets.
+    pub(crate) fn slots(&self) -> &Slots {
+        self.slots.get_or_init(|| Slots::of(&self.tools, &self.servers))
     }
 
     /// All prompts, in listing order.
@@ -304,12 +356,24 @@ impl Catalogue {
     /// At most `limit` exposed tool names near a name that was not found.
     #[must_use]
     pub fn nearest_tools(&self, name: &str, limit: usize) -> Vec<String> {
-        let names = self
-            .sketches
-            .iter()
-            .zip(&self.tools)
-            .map(|(sketch, tool)| (*sketch, tool.name.as_str()));
+        self.nearest_of(name, limit, |_| true)
+    }
+
+    /// As [`Catalogue::nearest_tools`], of the tools whose places are to be shown.
+    pub(crate) fn nearest_of(&self, name: &str, limit: usize, is_shown: impl Fn(usize) -> bool) -> Vec<String> {
+        let tools = self.sketches.iter().zip(&self.tools).enumerate();
+        let names = tools
+            .filter(|(place, _)| is_shown(*place))
+            .map(|(_, (sketch, tool))| (*sketch, tool.name.as_str()));
         nearest::nearest(name, names, limit)
+    }
+
+    /// The same with more findings, which come from what stands beside the servers.
+    #[must_use]
+    pub fn with_findings(mut self, more: Vec<Finding>) -> Self {
+        self.findings.extend(more);
+        self.findings.sort();
+        self
     }
 }
 

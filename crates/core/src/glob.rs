@@ -7,6 +7,8 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     chunks: Vec<Chunk>,
+    /// What every name that matches begins with.
+    head: String,
 }
 
 /// Why a text is not a pattern.
@@ -22,6 +24,8 @@ pub enum Error {
 struct Chunk {
     star: bool,
     items: Vec<Item>,
+    /// Whether the items are plain text.
+    is_plain: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +47,10 @@ impl Glob {
     /// [`Error::Malformed`] for every pattern that Go's `path.Match` calls bad.
     pub fn parse(pattern: &str) -> Result<Self, Error> {
         chunks(pattern)
-            .map(|chunks| Self { chunks })
+            .map(|chunks| Self {
+                head: head(&chunks),
+                chunks,
+            })
             .ok_or_else(|| Error::Malformed(pattern.to_owned()))
     }
 
@@ -63,11 +70,111 @@ impl Glob {
         }
         rest.is_empty()
     }
+
+    /// What every name that matches begins with; empty where the pattern does not begin with plain text.
+    #[must_use]
+    pub fn head(&self) -> &str {
+        &self.head
+    }
+
+    /// Whether it matches every name that begins so and goes on without `/`.
+    #[must_use]
+    pub fn takes_all_after(&self, beginning: &str) -> bool {
+        let is_open = self
+            .chunks
+            .last()
+            .is_some_and(|chunk| chunk.star && chunk.items.is_empty());
+        is_open && self.matches(beginning)
+    }
+
+    /// Whether it may match a name that begins so and goes on. It never says no of a beginning that some name
+    /// that matches has.
+    #[must_use]
+    pub fn may_match_after(&self, beginning: &str) -> bool {
+        let mut steps: Vec<Option<&Item>> = Vec::new();
+        for chunk in &self.chunks {
+            steps.extend(chunk.star.then_some(None));
+            steps.extend(chunk.items.iter().map(Some));
+        }
+        // Every step that the bytes so far can lead to. A star is left for the next step at any time.
+        let mut reached = vec![false; steps.len()];
+        if let Some(first) = reached.first_mut() {
+            *first = true;
+        }
+        for byte in beginning.bytes() {
+            leave_stars(&steps, &mut reached);
+            let mut next = vec![false; steps.len()];
+            for (place, step) in steps.iter().enumerate().filter(|(place, _)| is(&reached, *place)) {
+                let (stays, goes_on) = after_byte(*step, byte);
+                set(&mut next, place, stays);
+                set(&mut next, place.saturating_add(1), goes_on);
+            }
+            reached = next;
+        }
+        reached.contains(&true)
+    }
+}
+
+/// The plain text that the items begin with.
+fn head(chunks: &[Chunk]) -> String {
+    let first = chunks.first().filter(|chunk| !chunk.star);
+    let bytes = first
+        .into_iter()
+        .flat_map(|chunk| &chunk.items)
+        .map_while(|item| match item {
+            Item::Byte(byte) => Some(*byte),
+            Item::Any | Item::Class { .. } => None,
+        });
+    // The bytes come from whole characters, so nothing is replaced.
+    String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned()
+}
+
+/// Whether a step can take a byte and stay, and whether it can take it and be done.
+fn after_byte(step: Option<&Item>, byte: u8) -> (bool, bool) {
+    // One byte of a longer character may be any part of it.
+    let is_part = !byte.is_ascii();
+    match step {
+        None => (byte != b'/', false),
+        Some(Item::Byte(wanted)) => (false, *wanted == byte),
+        Some(Item::Any) => (is_part, byte != b'/'),
+        Some(Item::Class { negated, ranges }) => {
+            let character = char::from(byte);
+            let fits = ranges.iter().any(|(low, high)| (*low..=*high).contains(&character)) != *negated;
+            (is_part, is_part || fits)
+        }
+    }
+}
+
+fn leave_stars(steps: &[Option<&Item>], reached: &mut [bool]) {
+    for (place, step) in steps.iter().enumerate() {
+        if step.is_none() && is(reached, place) {
+            set(reached, place.saturating_add(1), true);
+        }
+    }
+}
+
+fn is(places: &[bool], place: usize) -> bool {
+    places.get(place).copied().unwrap_or_default()
+}
+
+/// Marks a place; the end of the pattern is no place, since a name that goes on does not end there.
+fn set(places: &mut [bool], place: usize, mark: bool) {
+    if let Some(at) = places.get_mut(place) {
+        *at = *at || mark;
+    }
 }
 
 /// What is left of the name after a chunk; the last one must leave nothing.
 fn after<'n>(chunk: &Chunk, name: &'n [u8], is_last: bool) -> Option<&'n [u8]> {
     let mut from = name;
+    if is_last && chunk.star && chunk.is_plain {
+        // Plain text at the end fits at one place only.
+        let skipped = name.len().checked_sub(chunk.items.len())?;
+        if name.get(..skipped)?.contains(&b'/') {
+            return None;
+        }
+        from = name.get(skipped..)?;
+    }
     loop {
         if let Some(tail) = laid(&chunk.items, from)
             && (tail.is_empty() || !is_last)
@@ -150,7 +257,11 @@ fn chunks(pattern: &str) -> Option<Vec<Chunk>> {
                 plain => items.extend(bytes_of(plain)),
             }
         }
-        chunks.push(Chunk { star, items });
+        chunks.push(Chunk {
+            star,
+            is_plain: items.iter().all(|item| matches!(item, Item::Byte(_))),
+            items,
+        });
     }
     Some(chunks)
 }

@@ -22,3 +22,4 @@ pub mod server;
 pub mod stages;
 pub mod surface;
 pub mod time;
+pub mod toolset;

@@ -38,6 +38,15 @@ pub struct ServerEntry {
     pub digest: Digest,
 }
 
+impl ServerEntry {
+    /// Whether it carries a label; without a value its presence counts.
+    #[must_use]
+    pub fn has_label(&self, key: &str, value: Option<&str>) -> bool {
+        let carried = self.labels.get(key);
+        carried.is_some_and(|carried| value.is_none_or(|value| value == carried))
+    }
+}
+
 /// A server's place in a family: servers that offer the same tools for different targets (spec 2.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Membership {

@@ -4,8 +4,11 @@
 //! forgotten stage cannot look like one that allowed.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Serialize;
+
+use crate::toolset::{Bounds, Error, Origin, Selectors};
 
 /// What narrows a request to a part of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +18,23 @@ pub enum Toolset {
         /// Why not.
         because: &'static str,
     },
+    /// The request is narrowed to what toolsets select, each within the ones before it.
+    Within(Arc<Bounds>),
+    /// A toolset was declared that cannot be read: nothing of the catalogue is served.
+    Bad(Arc<Error>),
+}
+
+impl Toolset {
+    /// The same narrowed further by a toolset, or bad when that one cannot be read; what is bad stays bad.
+    #[must_use]
+    pub fn narrowed(self, origin: Origin, declared: Result<Selectors, Error>) -> Self {
+        match (self, declared) {
+            (Self::Bad(error), _) => Self::Bad(error),
+            (Self::Unscoped { .. } | Self::Within(_), Err(error)) => Self::Bad(Arc::new(error)),
+            (Self::Unscoped { .. }, Ok(selectors)) => Self::Within(Arc::new(Bounds::of(origin, selectors))),
+            (Self::Within(bounds), Ok(selectors)) => Self::Within(Arc::new(bounds.within(origin, selectors))),
+        }
+    }
 }
 
 /// Which rights a caller needs.

@@ -72,7 +72,7 @@ async fn published(config: &Config) -> Arc<Catalogue> {
         &config.servers,
         Ledger::memory(),
     );
-    let catalogue = engine.listing_world().await.catalogue;
+    let catalogue = engine.listed_catalogue().await;
     engine.shutdown().await;
     catalogue
 }
@@ -82,7 +82,7 @@ fn answered(published: Option<&Catalogue>) -> Result<(), Failure> {
     let mut servers = published.into_iter().flat_map(Catalogue::servers);
     let silent = |availability: &Availability| match availability {
         Availability::Unlisted | Availability::Unavailable { .. } => true,
-        Availability::Ready | Availability::Suspended | Availability::Stopped => false,
+        Availability::Ready | Availability::Suspended | Availability::Stopped | Availability::AuthRequired => false,
     };
     if servers.any(|server| silent(&server.availability)) {
         return Err(Failure::Silent(UNASKED));
@@ -129,6 +129,7 @@ fn state_text(server: &countersign_core::catalogue::Server) -> String {
         Availability::Unavailable { reason } => format!("unavailable: {reason}"),
         Availability::Suspended => "suspended".to_owned(),
         Availability::Stopped => "stopped".to_owned(),
+        Availability::AuthRequired => "waits for a sign-in".to_owned(),
     }
 }
 

@@ -161,6 +161,7 @@ pub(crate) fn engine_settings(config: &Config) -> countersign_engine::Settings {
             prefix: config.gateway.name_prefix.clone(),
             max_length: limits.tool_name_length,
         },
+        presets: Arc::clone(&config.gateway.presets),
         upstream: countersign_engine::UpstreamSettings {
             connect_timeout: limits.connect_timeout,
             call_timeout: limits.call_timeout,

@@ -11,7 +11,7 @@ mod synthetic;
 
 use std::sync::Arc;
 
-use countersign_core::admit::{Rules, World};
+use countersign_core::admit::{Rules, View, World};
 use countersign_core::catalogue::{Catalogue, PAGE};
 use countersign_core::exact::Exact;
 use countersign_core::principal::{Caller, Endpoint, Principal};
@@ -31,10 +31,12 @@ fn world(tools: usize) -> World {
         rights: Rights::Open { because: "open" },
         pins: Pins::Off { because: "off" },
         gate: WriteGate::Off { because: "off" },
+        presets: Arc::default(),
     };
     World {
         catalogue: Arc::new(Catalogue::build(synthetic::parts(tools, 50.min(tools)))),
         rules: Arc::new(rules),
+        view: View::Whole { because: "unscoped" },
         now: Millis(0),
     }
 }

@@ -85,7 +85,7 @@ pub(crate) async fn run(
     match tool.way() {
         Way::Read(read) => {
             // Right after the start this waits for the servers' first lists, so it can be taken back.
-            let Some(world) = passage.cancel.run_until_cancelled(engine.listing_world()).await else {
+            let Some(world) = passage.cancel.run_until_cancelled(engine.listing_world(caller)).await else {
                 return MetaAnswer::Passed(Outcome::Cancelled);
             };
             let Some(answer) = answer_of(read, world, caller, arguments).await else {

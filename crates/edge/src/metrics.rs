@@ -296,6 +296,7 @@ fn state(availability: &Availability) -> &'static str {
         Availability::Unavailable { .. } => "unavailable",
         Availability::Suspended => "suspended",
         Availability::Stopped => "stopped",
+        Availability::AuthRequired => "auth_required",
     }
 }
 

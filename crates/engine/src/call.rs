@@ -25,13 +25,13 @@ impl Engine {
     /// not known yet is judged once more when they are.
     async fn admit(&self, caller: &Caller, ask: Ask, origin: Origin) -> Result<Permit, Refusal> {
         if self.is_pending() {
-            let world = self.world();
+            let world = self.world(caller);
             if let Ok(judged) = admit::judge(&world, caller, ask.clone(), origin) {
                 return Ok(self.settle(&world, judged));
             }
             Box::pin(self.wait_until_listed()).await;
         }
-        let world = self.world();
+        let world = self.world(caller);
         let (method, subject) = asked_for(&ask);
         match admit::judge(&world, caller, ask, origin) {
             Ok(judged) => Ok(self.settle(&world, judged)),

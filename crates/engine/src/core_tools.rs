@@ -79,13 +79,13 @@ async fn answer(engine: &Engine, tool: CoreTool, arguments: &str) -> Result<Valu
     let arguments = Arguments::read(tool, arguments, allowed)?;
     match tool {
         CoreTool::ServerList => {
-            let catalogue = engine.listing_world().await.catalogue;
+            let catalogue = engine.listed_catalogue().await;
             let servers: Vec<Value> = catalogue.servers().iter().map(summary).collect();
             Ok(json!({"servers": servers, "findings": catalogue.findings()}))
         }
         CoreTool::ServerGet => {
             let server = arguments.server()?;
-            let catalogue = engine.world().catalogue;
+            let catalogue = engine.catalogue();
             catalogue
                 .server(server)
                 .map(|server| with_findings(detail(server), &catalogue, server.entry.name.as_str()))
@@ -166,7 +166,7 @@ impl Engine {
         self.shared.with_book(|book| book.set(&name, Availability::Unlisted));
         self.shared.republish();
         self.refresh(name);
-        let catalogue = self.listing_world().await.catalogue;
+        let catalogue = self.listed_catalogue().await;
         let availability = catalogue.server(server).map(|server| server.availability.clone());
         let mut state = json!(availability.unwrap_or(Availability::Unlisted));
         if let Some(state) = state.as_object_mut() {
@@ -177,7 +177,7 @@ impl Engine {
 }
 
 fn status(engine: &Engine, name: &str) -> Result<Value, Trouble> {
-    let catalogue = engine.world().catalogue;
+    let catalogue = engine.catalogue();
     let server = catalogue.server(name).ok_or_else(|| Trouble::no_server(name))?;
     let mut value = json!(server.availability);
     if let Some(value) = value.as_object_mut() {

@@ -5,6 +5,7 @@ mod call;
 mod clock;
 mod core_tools;
 mod metrics;
+mod narrowings;
 mod outcome;
 mod refresh;
 
@@ -16,9 +17,10 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use countersign_core::admit::{Rules, World};
 use countersign_core::catalogue::{Catalogue, Naming, Parts};
-use countersign_core::principal::PrincipalKey;
+use countersign_core::principal::{Caller, PrincipalKey};
 use countersign_core::server::ServerEntry;
 use countersign_core::stages::{Pins, Rights, WriteGate};
+use countersign_core::toolset::Presets;
 use countersign_sandbox::Scripts;
 use countersign_store::{Ledger, Note};
 use countersign_upstream::Upstreams;
@@ -37,6 +39,8 @@ pub struct Settings {
     pub naming: Naming,
     /// Limits for upstreams; read once, at the start.
     pub upstream: UpstreamSettings,
+    /// The presets that toolsets may name.
+    pub presets: Arc<Presets>,
     /// Whose connections list the servers.
     pub listed_as: PrincipalKey,
     /// How long a burst of list changes is gathered before one re-list.
@@ -64,7 +68,8 @@ pub struct Engine {
 struct Shared {
     settings: ArcSwap<Settings>,
     catalogue: ArcSwap<Catalogue>,
-    rules: Arc<Rules>,
+    rules: ArcSwap<Rules>,
+    narrowings: narrowings::Narrowings,
     scripts: Scripts,
     ledger: Ledger,
     metrics: metrics::CallMetrics,
@@ -97,9 +102,10 @@ impl Engine {
             servers: Vec::new(),
         };
         let shared = Shared {
+            rules: ArcSwap::from_pointee(rules(&settings)),
             settings: ArcSwap::from_pointee(settings),
             catalogue: ArcSwap::from_pointee(Catalogue::build(empty)),
-            rules: Arc::new(rules()),
+            narrowings: narrowings::Narrowings::default(),
             scripts: Scripts::None {
                 because: "this gateway runs no scripts",
             },
@@ -135,6 +141,11 @@ impl Engine {
 
     /// Takes over an edited configuration; servers whose entry did not change are not touched.
     pub fn apply(&self, settings: Settings, entries: &[Arc<ServerEntry>]) {
+        // The same presets stay the same rules, so that what was narrowed by them is still known.
+        let rules = rules(&settings);
+        if **self.shared.rules.load() != rules {
+            self.shared.rules.store(Arc::new(rules));
+        }
         self.shared.settings.store(Arc::new(settings));
         self.take_over(entries);
         self.report_configuration_error(None);
@@ -149,12 +160,16 @@ impl Engine {
         }
     }
 
-    /// One instant, one view.
+    /// One instant, one view: what this caller has, within its toolset.
     #[must_use]
-    pub fn world(&self) -> World {
+    pub fn world(&self, caller: &Caller) -> World {
+        let catalogue = self.catalogue();
+        let rules = self.shared.rules.load_full();
+        let view = self.shared.narrowings.view(&caller.toolset, &catalogue, &rules.presets);
         World {
-            catalogue: self.shared.catalogue.load_full(),
-            rules: Arc::clone(&self.shared.rules),
+            catalogue,
+            rules,
+            view,
             now: clock::now(),
         }
     }
@@ -162,11 +177,27 @@ impl Engine {
     /// As [`Engine::world`], after every server that a listing needs has been listed or has failed
     /// once (at most the connect timeout; servers that start lazily are started by this). Once a
     /// server has been tried, nobody waits for it again.
-    pub async fn listing_world(&self) -> World {
+    pub async fn listing_world(&self, caller: &Caller) -> World {
+        self.listed().await;
+        self.world(caller)
+    }
+
+    /// The snapshot in force, for what no caller asks.
+    #[must_use]
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        self.shared.catalogue.load_full()
+    }
+
+    /// As [`Engine::catalogue`], when every server has been tried, as for [`Engine::listing_world`].
+    pub async fn listed_catalogue(&self) -> Arc<Catalogue> {
+        self.listed().await;
+        self.catalogue()
+    }
+
+    async fn listed(&self) {
         if self.is_pending() {
             self.wait_until_listed().await;
         }
-        self.world()
     }
 
     /// Whether a listing would still have to wait.
@@ -224,9 +255,9 @@ impl Engine {
     /// Whether the gateway can do its work now: a snapshot is in force and the ledger takes a write.
     pub async fn readiness(&self) -> Readiness {
         let writable = self.shared.ledger.writable().await;
-        let world = self.world();
+        let catalogue = self.catalogue();
         let mut tools: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-        for tool in world.catalogue.tools() {
+        for tool in catalogue.tools() {
             for server in tool.servers() {
                 *tools.entry(server.as_str()).or_default() += 1;
             }
@@ -246,8 +277,8 @@ impl Engine {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
-            servers: world.catalogue.servers().iter().map(server).collect(),
-            findings: world.catalogue.findings().to_vec(),
+            servers: catalogue.servers().iter().map(server).collect(),
+            findings: catalogue.findings().to_vec(),
         }
     }
 
@@ -267,7 +298,7 @@ impl Engine {
 }
 
 /// What is in force: the stages whose rules are not part of this version allow, and say why.
-fn rules() -> Rules {
+fn rules(settings: &Settings) -> Rules {
     Rules {
         rights: Rights::Open {
             because: "no authz.yaml, and only loopback can connect",
@@ -278,5 +309,6 @@ fn rules() -> Rules {
         gate: WriteGate::Off {
             because: "no write gate is configured",
         },
+        presets: Arc::clone(&settings.presets),
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use countersign_core::catalogue::{Catalogue, Finding, Parts};
 use countersign_core::names::ServerName;
 use countersign_core::server::ServerEntry;
+use countersign_core::toolset;
 use countersign_upstream::Event;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -204,6 +205,8 @@ async fn publish(shared: Arc<Shared>) {
                 naming,
                 servers,
             });
+            let idle = toolset::idle_rules(&next, &here.rules.load().presets);
+            let next = next.with_findings(idle);
             drop(before);
             here.swap_in(&Arc::new(next), revision, &mut told);
         });

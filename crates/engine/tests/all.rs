@@ -99,6 +99,7 @@ fn settings() -> Settings {
             prefix: "x".to_owned(),
             max_length: 64,
         },
+        presets: Arc::default(),
         upstream: UpstreamSettings {
             connect_timeout: CEILING,
             call_timeout: CEILING,
@@ -204,7 +205,7 @@ async fn i6_a_call_and_a_refusal_each_leave_one_line() {
 async fn i6_a_mutating_call_that_cannot_be_recorded_is_not_made() {
     let fixture = Fixture::new("echo");
     let engine = fixture.start(&[fixture.entry("small", Start::Boot, "")]);
-    engine.listing_world().await;
+    engine.listed_catalogue().await;
     let database = rusqlite::Connection::open(fixture.folder.path().join("state.db")).unwrap();
     database.execute_batch("DROP TABLE trail").unwrap();
     let outcome = call(&engine, "x_small_echo", "{}").await;
@@ -253,12 +254,12 @@ async fn i5_a_call_whose_server_dies_has_an_unknown_outcome_and_is_not_sent_agai
 async fn a_list_change_reaches_callers_when_the_list_differs() {
     let fixture = Fixture::new("change");
     let engine = fixture.start(&[fixture.entry("small", Start::Boot, "")]);
-    engine.listing_world().await;
+    engine.listed_catalogue().await;
     let mut changes = engine.changes();
     result(call(&engine, "x_small_change", "{}").await);
     let change = tokio::time::timeout(CEILING, changes.recv()).await.unwrap().unwrap();
     assert!(matches!(change, Change::Tools), "{change:?}");
-    assert!(engine.world().catalogue.tool("x_small_added").is_some());
+    assert!(engine.catalogue().tool("x_small_added").is_some());
     engine.shutdown().await;
 }
 
@@ -275,7 +276,7 @@ async fn i12_a_server_that_does_not_start_leaves_the_others_alone() {
     result(call(&engine, "x_good_echo", "{}").await);
     until(&engine, |engine| {
         matches!(
-            engine.world().catalogue.server("bad").unwrap().availability,
+            engine.catalogue().server("bad").unwrap().availability,
             Availability::Unavailable { .. }
         )
     })
@@ -354,7 +355,7 @@ async fn a_server_over_http_that_went_away_is_shown_as_such_after_a_call_failed(
         headers: BTreeMap::new(),
     };
     let engine = fixture.start(&[Arc::new(far)]);
-    let state = |engine: &Engine| engine.world().catalogue.server("far").unwrap().availability.clone();
+    let state = |engine: &Engine| engine.catalogue().server("far").unwrap().availability.clone();
     until(&engine, |engine| state(engine) == Availability::Ready).await;
 
     drop(up);
@@ -372,7 +373,7 @@ async fn a_server_over_http_that_went_away_is_shown_as_such_after_a_call_failed(
     })
     .await;
     assert!(
-        engine.world().catalogue.tool("x_far_echo").is_some(),
+        engine.catalogue().tool("x_far_echo").is_some(),
         "its last listing stays"
     );
     engine.shutdown().await;
@@ -383,7 +384,7 @@ async fn a_lazy_server_starts_with_the_first_listing() {
     let fixture = Fixture::new("echo");
     let engine = fixture.start(&[fixture.entry("small", Start::Lazy, "")]);
     assert!(fixture.lines("starts").is_empty());
-    assert!(engine.listing_world().await.catalogue.tool("x_small_echo").is_some());
+    assert!(engine.listed_catalogue().await.tool("x_small_echo").is_some());
     assert!(!fixture.lines("starts").is_empty());
     engine.shutdown().await;
 }
@@ -395,7 +396,7 @@ async fn b055_an_edit_of_one_server_leaves_the_other_connected() {
         kept.entry("kept", Start::Boot, ""),
         edited.entry("edited", Start::Boot, "1"),
     ]);
-    engine.listing_world().await;
+    engine.listed_catalogue().await;
     let starts = kept.lines("starts").len();
     std::fs::write(edited.folder.path().join("tools"), "echo more").unwrap();
     engine.apply(
@@ -405,10 +406,7 @@ async fn b055_an_edit_of_one_server_leaves_the_other_connected() {
             edited.entry("edited", Start::Boot, "2"),
         ],
     );
-    until(&engine, |engine| {
-        engine.world().catalogue.tool("x_edited_more").is_some()
-    })
-    .await;
+    until(&engine, |engine| engine.catalogue().tool("x_edited_more").is_some()).await;
     result(call(&engine, "x_kept_echo", "{}").await);
     assert_eq!(kept.lines("starts").len(), starts);
     engine.shutdown().await;
@@ -460,26 +458,20 @@ async fn core_tools_name_what_is_wrong_with_their_arguments() {
 async fn a_suspended_server_is_neither_started_nor_stopped_by_hand() {
     let fixture = Fixture::new("echo");
     let engine = fixture.start(&[fixture.entry("small", Start::Boot, "")]);
-    engine.listing_world().await;
+    engine.listed_catalogue().await;
     let mut entry = (*fixture.entry("small", Start::Suspended, "")).clone();
     entry.digest = Digest::of(b"suspended");
     let settings = settings();
     engine.apply(settings, &[Arc::new(entry)]);
-    until(&engine, |engine| {
-        engine.world().catalogue.tool("x_small_echo").is_none()
-    })
-    .await;
+    until(&engine, |engine| engine.catalogue().tool("x_small_echo").is_none()).await;
     for tool in ["core_server_start", "core_server_stop", "core_server_restart"] {
         let told = result(call(&engine, tool, r#"{"server":"small"}"#).await);
         assert!(told.contains("server_suspended"), "{told}");
     }
     // Nothing brought back what the entry switched off.
-    let world = engine.listing_world().await;
-    assert!(world.catalogue.tool("x_small_echo").is_none());
-    assert_eq!(
-        world.catalogue.server("small").unwrap().availability,
-        Availability::Suspended
-    );
+    let catalogue = engine.listed_catalogue().await;
+    assert!(catalogue.tool("x_small_echo").is_none());
+    assert_eq!(catalogue.server("small").unwrap().availability, Availability::Suspended);
     engine.shutdown().await;
 }
 
@@ -487,15 +479,12 @@ async fn a_suspended_server_is_neither_started_nor_stopped_by_hand() {
 async fn core_tools_stop_and_start_a_server_through_the_same_door() {
     let fixture = Fixture::new("echo");
     let engine = fixture.start(&[fixture.entry("small", Start::Boot, "")]);
-    engine.listing_world().await;
+    engine.listed_catalogue().await;
     assert!(result(call(&engine, "core_server_stop", r#"{"server":"small"}"#).await).contains("stopped"));
-    until(&engine, |engine| {
-        engine.world().catalogue.tool("x_small_echo").is_none()
-    })
-    .await;
+    until(&engine, |engine| engine.catalogue().tool("x_small_echo").is_none()).await;
     let told = result(call(&engine, "core_server_start", r#"{"server":"small"}"#).await);
     assert!(told.contains(r#""state":"ready""#), "{told}");
-    assert!(engine.world().catalogue.tool("x_small_echo").is_some());
+    assert!(engine.catalogue().tool("x_small_echo").is_some());
     let events = result(call(&engine, "core_events", r#"{"limit":2}"#).await);
     assert!(
         events.contains("core_server_start") && events.contains("core_events"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use countersign_core::admit::{Admission, Ask, Origin, Permit, Rules, World, judge, settle};
+use countersign_core::admit::{Admission, Ask, Origin, Permit, Rules, View, World, judge, settle};
 use countersign_core::catalogue::{Catalogue, Naming, Parts};
 use countersign_core::exact::Exact;
 use countersign_core::outcome::Fate;
@@ -28,7 +28,9 @@ fn world() -> World {
             rights: Rights::Open { because: "test" },
             pins: Pins::Off { because: "test" },
             gate: WriteGate::Off { because: "test" },
+            presets: Arc::default(),
         }),
+        view: View::Whole { because: "test" },
         now: Millis(0),
     }
 }

@@ -2,50 +2,65 @@
 
 use std::sync::Arc;
 
-use super::{Found, Operation, Target};
+use super::resolve::Found;
+use super::world::outside;
+use super::{Operation, Target, View, World, absent};
 use crate::catalogue::FamilyTool;
 use crate::exact::{self, Exact};
 use crate::names::ServerName;
-use crate::refusal::{Code, Refusal};
+use crate::refusal::{Code, Kind, Refusal};
 
 /// How much of a name that no member bears is repeated, in characters.
 const REPEATED: usize = 128;
 
-/// The member that a call of a family's tool names, and the call as that member gets it.
+/// The member that a call of a family's tool names, and the call as that member gets it. The tool stands at
+/// `place` in the catalogue.
 ///
 /// What is judged, recorded and sent from here on is the call without the argument (I4).
-pub(super) fn resolve(name: &str, family: &FamilyTool, arguments: &Exact) -> Result<Found, Refusal> {
-    let required = |sentence: String| Refusal {
-        code: Code::InstanceRequired,
-        sentence,
-        nearest: servers(family),
-    };
+pub(super) fn resolve(
+    world: &World,
+    (name, place): (&str, usize),
+    family: &FamilyTool,
+    arguments: &Exact,
+) -> Result<Found, Refusal> {
+    if let Some(refusal) = world.refuse_tool_at(place, name) {
+        return Err(refusal);
+    }
+    let inside = || servers(world, place, family);
+    let required = |sentence: String| Refusal::new(Code::InstanceRequired, sentence).near(inside());
     let argument = &family.instance_arg;
     let Some((value, rest)) = arguments.taken(argument) else {
         return Err(required(format!(
             "tool {name} is provided by a family on servers {}; the \"{argument}\" parameter is required",
-            available(family)
+            inside().join(", ")
         )));
     };
-    let Some(wanted) = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')) else {
+    let Some(wanted) = named(value) else {
         let found = exact::kind(value);
         return Err(required(format!(
             "tool {name} is provided by a family on servers {}; the \"{argument}\" parameter must be a string, not {found}",
-            available(family)
+            inside().join(", ")
         )));
     };
-    // The name of a server holds nothing that JSON escapes, so its canonical text is the name itself.
     let Some((server, member)) = family.members.get_key_value(wanted) else {
+        if let Some(refusal) = absent::of_member(world, name, &family.family, wanted) {
+            return Err(refusal);
+        }
         let shown: String = wanted.chars().take(REPEATED).collect();
-        return Err(Refusal {
-            code: Code::InstanceNotAvailable,
-            sentence: format!(
-                "tool {name} is not available on server \"{shown}\" (available: {})",
-                available(family)
-            ),
-            nearest: servers(family),
-        });
+        let sentence = format!(
+            "tool {name} is not available on server \"{shown}\" (available: {})",
+            inside().join(", ")
+        );
+        return Err(Refusal::new(Code::InstanceNotAvailable, sentence).near(inside()));
     };
+    if let View::Narrowed(narrowed) = &world.view {
+        let number = family.members.keys().take_while(|member| *member != server).count();
+        if !narrowed.has_member(&world.catalogue, place, number)
+            && let Some(layer) = narrowed.outside_for_tool(&world.catalogue, place, Some(number))
+        {
+            return Err(outside((Kind::Tool, name), Some(server), layer));
+        }
+    }
     Ok(Found {
         target: Target::Server(server.clone()),
         operation: Operation::CallTool {
@@ -56,10 +71,23 @@ pub(super) fn resolve(name: &str, family: &FamilyTool, arguments: &Exact) -> Res
     })
 }
 
-fn available(family: &FamilyTool) -> String {
-    servers(family).join(", ")
+/// The server that the value of the argument names, when it is a string.
+///
+/// The name of a server holds nothing that JSON escapes, so its canonical text is the name itself.
+pub(super) fn named(value: &str) -> Option<&str> {
+    value.strip_prefix('"').and_then(|value| value.strip_suffix('"'))
 }
 
-fn servers(family: &FamilyTool) -> Vec<String> {
-    family.members.keys().map(ServerName::to_string).collect()
+/// The members that the request may choose from.
+fn servers(world: &World, place: usize, family: &FamilyTool) -> Vec<String> {
+    let is_inside = |number: usize| match &world.view {
+        View::Whole { .. } => true,
+        View::Narrowed(narrowed) => narrowed.has_member(&world.catalogue, place, number),
+        View::Refused(_) => false,
+    };
+    let members = family.members.keys().enumerate();
+    members
+        .filter(|(number, _)| is_inside(*number))
+        .map(|(_, server): (usize, &ServerName)| server.to_string())
+        .collect()
 }

@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 use expect_test::{expect, expect_file};
 
 use super::*;
-use crate::catalogue::{Availability, Naming, Parts, Server};
+use crate::catalogue::{Availability, Catalogue, Naming, Parts, Provider, Server};
 use crate::definition::{PromptDefinition, ResourceDefinition, ToolDefinition};
-use crate::effect::AnnotationTrust;
-use crate::exact::Digest;
+use crate::effect::{AnnotationTrust, Effect};
+use crate::exact::{Digest, Exact};
 use crate::listing::{Capabilities, Listing};
+use crate::names::ServerName;
 use crate::principal::{Authentication, Endpoint};
 use crate::secret::Secret;
 use crate::server::{ServerEntry, Sharing, Start, Transport};
+use crate::stages::Toolset;
+use crate::time::Millis;
 
 mod families;
 
@@ -114,10 +117,14 @@ fn world(rights: &Rights, gate: &WriteGate) -> World {
             because: "no tools.lock",
         },
         gate: gate.clone(),
+        presets: Arc::default(),
     };
     World {
         catalogue: Arc::new(catalogue()),
         rules: Arc::new(rules),
+        view: View::Whole {
+            because: "no toolset was asked for",
+        },
         now: Millis(0),
     }
 }
@@ -239,6 +246,8 @@ fn rights_word(rights: &Rights) -> &'static str {
 fn toolset_word(toolset: &Toolset) -> &'static str {
     match toolset {
         Toolset::Unscoped { .. } => "unscoped",
+        Toolset::Within(_) => "within",
+        Toolset::Bad(_) => "bad",
     }
 }
 

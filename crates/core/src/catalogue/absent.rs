@@ -65,7 +65,8 @@ impl Catalogue {
             Availability::Unlisted
             | Availability::Ready
             | Availability::Unavailable { .. }
-            | Availability::Suspended => false,
+            | Availability::Suspended
+            | Availability::AuthRequired => false,
         });
         stopped
             .filter(|server| has(server))

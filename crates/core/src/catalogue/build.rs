@@ -1,7 +1,7 @@
 //! From servers and their listings to one snapshot; whatever is bad is named and left out (I12).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::claims::{self, Claim, Origin};
 use super::families::{self, Candidate, Surface};
@@ -71,6 +71,7 @@ pub(super) fn build(parts: Parts, before: Option<&Catalogue>) -> Catalogue {
         prompts_by_name: places(prompts.iter().map(|prompt| &prompt.name)),
         owners,
         sketches: tools.iter().map(|tool| Sketch::of(tool.name.as_str())).collect(),
+        slots: OnceLock::new(),
         servers,
         tools,
         prompts,
@@ -84,7 +85,7 @@ pub(super) fn build(parts: Parts, before: Option<&Catalogue>) -> Catalogue {
 fn contributes(availability: &Availability) -> bool {
     match availability {
         Availability::Unlisted | Availability::Ready | Availability::Unavailable { .. } => true,
-        Availability::Suspended | Availability::Stopped => false,
+        Availability::Suspended | Availability::Stopped | Availability::AuthRequired => false,
     }
 }
 

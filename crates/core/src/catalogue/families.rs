@@ -224,7 +224,7 @@ fn agree(one: &ToolDefinition, other: &ToolDefinition) -> bool {
 
 impl FamilyTool {
     /// One member's definition with the argument that names the member.
-    fn surface(&self, definition: &ToolDefinition) -> Result<ToolDefinition, Unfit> {
+    pub(crate) fn surface(&self, definition: &ToolDefinition) -> Result<ToolDefinition, Unfit> {
         let members: Vec<&str> = self.members.keys().map(ServerName::as_str).collect();
         let about = format!("The server of family `{}` that runs the call.", self.family);
         definition.with_argument(&self.instance_arg, &about, &members)

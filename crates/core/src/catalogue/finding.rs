@@ -30,6 +30,10 @@ pub enum FindingKind {
     FamilyDetailDiffers,
     /// Several servers publish one app (`ui://`), and a host that shows it names no server.
     AppShared,
+    /// A rule of a preset selects nothing of what listed servers publish.
+    PresetRuleIdle,
+    /// A glob of a server's `access` rules fits none of its tools.
+    AccessRuleIdle,
 }
 
 impl FindingKind {
@@ -46,6 +50,8 @@ impl FindingKind {
         Self::FamilyArgumentDiffers,
         Self::FamilyDetailDiffers,
         Self::AppShared,
+        Self::PresetRuleIdle,
+        Self::AccessRuleIdle,
     ];
 
     /// The kind as text.
@@ -63,6 +69,8 @@ impl FindingKind {
             Self::FamilyArgumentDiffers => "family_argument_differs",
             Self::FamilyDetailDiffers => "family_detail_differs",
             Self::AppShared => "app_shared",
+            Self::PresetRuleIdle => "preset_rule_idle",
+            Self::AccessRuleIdle => "access_rule_idle",
         }
     }
 }

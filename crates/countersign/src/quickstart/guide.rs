@@ -27,7 +27,7 @@ pub(super) struct Guide {
 impl Guide {
     /// Waits until the servers are listed, so that what is said is so.
     pub(super) async fn of(gateway: &Gateway, running: &Running, notices: Vec<String>) -> Self {
-        let listed = tokio::time::timeout(PATIENCE, running.engine.listing_world()).await;
+        let listed = tokio::time::timeout(PATIENCE, running.engine.listed_catalogue()).await;
         if listed.is_err() {
             tracing::warn!("the sample servers are not listed yet");
         }
@@ -39,6 +39,7 @@ impl Guide {
                 Availability::Unavailable { reason } => format!("unavailable: {reason}"),
                 Availability::Suspended => "suspended".to_owned(),
                 Availability::Stopped => "stopped".to_owned(),
+                Availability::AuthRequired => "waits for a sign-in".to_owned(),
             };
             (server.name, out::harmless(&state))
         });
@@ -138,8 +139,8 @@ fn vs_code(url: &str) -> Value {
 
 /// The name under which callers find the clock's `now`.
 fn clock(engine: &Engine) -> Option<String> {
-    let world = engine.world();
-    let tool = world.catalogue.tools().iter().find(|tool| {
+    let catalogue = engine.catalogue();
+    let tool = catalogue.tools().iter().find(|tool| {
         let of_clock = matches!(&tool.provider, Provider::Server(server) if server.as_str() == "clock");
         of_clock && tool.definition.name.as_str() == "now"
     })?;

@@ -85,7 +85,7 @@ fn call_tool(asking: &Asking, request: &Request<'_>, headers: Option<&HeaderMap>
 
 /// Checks `Mcp-Param-*` against the schema that the gateway published for this tool.
 fn check_param_headers(asking: &Asking, name: &str, arguments: &Exact, headers: &HeaderMap) -> Result<(), Fault> {
-    let world = asking.shared.engine.world();
+    let world = asking.shared.engine.world(&asking.caller);
     let Some(tool) = world
         .catalogue
         .tool(name)

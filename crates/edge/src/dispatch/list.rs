@@ -48,13 +48,13 @@ pub(super) async fn tools(asking: &Asking, request: &Request<'_>) -> Result<List
     }
     // The meta-tools are always there: nothing is waited for, and no cursor was ever given.
     page_number(request, List::Tools, 0)?;
-    let world = asking.shared.engine.world();
+    let world = asking.shared.engine.world(&asking.caller);
     Ok(listed(asking, request, &world.catalogue, (List::Tools, 0)))
 }
 
 /// A list of the catalogue.
 pub(super) async fn of(asking: &Asking, request: &Request<'_>, list: List) -> Result<Listed, Fault> {
-    let world = asking.shared.engine.listing_world().await;
+    let world = asking.shared.engine.listing_world(&asking.caller).await;
     let catalogue = &world.catalogue;
     let page = page_number(request, list, catalogue.version())?;
     if page > 0 && page.saturating_mul(PAGE) >= total(catalogue, list) {

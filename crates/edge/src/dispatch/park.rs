@@ -81,7 +81,7 @@ const UNKNOWN_STATE: &str =
 
 /// Whether the server of a request may have given out a state itself: only one of 2026-07-28 does.
 fn may_have_a_state(asking: &Asking, bond: &Bond) -> bool {
-    let world = asking.shared.engine.world();
+    let world = asking.shared.engine.world(&asking.caller);
     let catalogue = &world.catalogue;
     let is_modern = |server: &ServerName| {
         let listed = catalogue.server(server.as_str());

@@ -107,7 +107,12 @@ pub(super) fn unanswered(frame: &Frame, sentence: &str) -> Answer {
 /// Whether a model can mend the call by itself: such a refusal is a result, since models read those.
 fn is_for_the_model(code: Code) -> bool {
     match code {
-        Code::InstanceRequired | Code::InstanceNotAvailable | Code::ServerStopped => true,
+        Code::InstanceRequired
+        | Code::InstanceNotAvailable
+        | Code::ServerStopped
+        | Code::OutsideToolset
+        | Code::BadToolset
+        | Code::AuthRequired => true,
         Code::ToolNotFound
         | Code::PromptNotFound
         | Code::ResourceNotFound
@@ -129,7 +134,10 @@ fn refused(frame: &Frame, refusal: &Refusal) -> Fault {
             | Code::BadArguments
             | Code::InstanceRequired
             | Code::InstanceNotAvailable
-            | Code::ServerStopped,
+            | Code::ServerStopped
+            | Code::OutsideToolset
+            | Code::BadToolset
+            | Code::AuthRequired,
             _,
         ) => codes::INVALID_PARAMS,
     };
@@ -153,9 +161,8 @@ fn failed(frame: &Frame, engine: &Engine, code: &str, sentence: &str) -> Answer 
         object::quote(code),
         object::quote(sentence)
     );
-    let world = engine.world();
-    let has_output_schema = world
-        .catalogue
+    let catalogue = engine.catalogue();
+    let has_output_schema = catalogue
         .tool(&frame.subject)
         .is_some_and(|tool| tool.definition.output_schema.is_some());
     // Clients check structured content against the tool's own output schema, errors included.

@@ -46,7 +46,7 @@ pub(super) fn check_parameter(asking: &Asking, name: &str) -> Result<(), Fault> 
     if asking.version().era() == Era::Modern {
         return Ok(());
     }
-    let world = asking.shared.engine.world();
+    let world = asking.shared.engine.world(&asking.caller);
     let is_legacy = |server: &ServerName| {
         let listed = world.catalogue.server(server.as_str());
         listed.is_none_or(|server| server.listing.protocol != Version::V2026_07_28.as_str())

@@ -153,10 +153,10 @@ async fn ready(connection: &Connection) -> Response<Body> {
 }
 
 fn metrics(connection: &Connection) -> Response<Body> {
-    let world = connection.shared.engine.world();
+    let catalogue = connection.shared.engine.catalogue();
     let text = connection
         .shared
         .metrics
-        .render(connection.shared.sessions.count(), &world.catalogue);
+        .render(connection.shared.sessions.count(), &catalogue);
     reply::text("application/openmetrics-text; version=1.0.0; charset=utf-8", text)
 }

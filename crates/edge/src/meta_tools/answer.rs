@@ -134,7 +134,10 @@ impl From<Refusal> for Failure {
             | Code::PromptNotFound
             | Code::ResourceNotFound
             | Code::TaskNotFound
-            | Code::BadArguments => {
+            | Code::BadArguments
+            | Code::OutsideToolset
+            | Code::BadToolset
+            | Code::AuthRequired => {
                 failure.details.nearest = refusal.nearest;
             }
         }

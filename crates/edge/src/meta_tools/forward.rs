@@ -33,7 +33,7 @@ pub(super) async fn call_tool(engine: &Engine, caller: &Caller, arguments: &Exac
             Err(failure) => MetaAnswer::Own(failure.render()),
         },
         Settled::Refused(refusal) if refusal.code == Code::ToolNotFound => {
-            let world = engine.world();
+            let world = engine.world(caller);
             let view = View::of(&world, caller);
             MetaAnswer::Own(tools::not_found(view, &name, refusal).render())
         }

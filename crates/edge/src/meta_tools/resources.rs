@@ -105,11 +105,7 @@ fn ambiguous(uri: &str, servers: Vec<String>) -> Failure {
         "resource `{uri}` is published by servers {}; name one with the `server` argument of describe_resource",
         servers.join(", ")
     );
-    Failure::from(Refusal {
-        code: Code::ResourceAmbiguous,
-        sentence,
-        nearest: servers,
-    })
+    Failure::from(Refusal::new(Code::ResourceAmbiguous, sentence).near(servers))
 }
 
 /// A resource, or a template of resources.

@@ -63,7 +63,7 @@ fn page(noun: &str, entry: &Value) -> Value {
                     "required": ["server", "state", "reason"],
                     "properties": {
                         "server": {"type": "string"},
-                        "state": {"enum": ["unlisted", "unavailable", "suspended", "stopped"]},
+                        "state": {"enum": ["unlisted", "unavailable", "suspended", "stopped", "auth_required"]},
                         "reason": {"type": "string"}
                     }
                 }

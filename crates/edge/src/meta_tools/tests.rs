@@ -9,7 +9,7 @@ mod texts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use countersign_core::admit::{Rules, World};
+use countersign_core::admit::{self, Rules, World};
 use countersign_core::catalogue::{Availability, Catalogue, Naming, Parts, Server};
 use countersign_core::definition::{PromptDefinition, ResourceDefinition, ToolDefinition};
 use countersign_core::effect::AnnotationTrust;
@@ -144,7 +144,9 @@ fn world_of(servers: Vec<Server>) -> World {
             rights: Rights::Open { because: "a test" },
             pins: Pins::Off { because: "a test" },
             gate: WriteGate::Off { because: "a test" },
+            presets: Arc::default(),
         }),
+        view: admit::View::Whole { because: "a test" },
         now: Millis(0),
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn describe(view: &View<'_>, arguments: &Exact) -> Result<String, Fai
     let name = reader.needed("name");
     reader.finish()?;
     let Some(tool) = view.catalogue().tool(&name) else {
-        return Err(not_found(*view, &name, admit::missing_tool(view.catalogue(), &name)));
+        return Err(not_found(*view, &name, admit::missing_tool(view.world(), &name)));
     };
     let invocation = invocation::of_tool(tool.name.as_str(), &tool.definition.input_schema);
     let description = Description {

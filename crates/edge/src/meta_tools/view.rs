@@ -3,7 +3,7 @@
 use countersign_core::admit::World;
 use countersign_core::catalogue::{Availability, Catalogue, Tool};
 use countersign_core::principal::Caller;
-use countersign_core::stages::{Rights, Toolset, WriteGate};
+use countersign_core::stages::{Rights, WriteGate};
 use serde::Serialize;
 
 use super::MetaTool;
@@ -25,15 +25,16 @@ pub(super) struct Absent<'a> {
 
 impl<'a> View<'a> {
     /// Narrows the world to what the caller can discover.
-    pub(super) fn of(world: &'a World, caller: &Caller) -> Self {
+    pub(super) fn of(world: &'a World, _caller: &Caller) -> Self {
         // Each stage that could narrow is named, so that a new variant cannot be overlooked here.
-        match &caller.toolset {
-            Toolset::Unscoped { because: _ } => {}
-        }
         match &world.rules.rights {
             Rights::Open { because: _ } => {}
         }
         Self { world }
+    }
+
+    pub(super) fn world(self) -> &'a World {
+        self.world
     }
 
     pub(super) fn catalogue(self) -> &'a Catalogue {
@@ -42,12 +43,12 @@ impl<'a> View<'a> {
 
     /// The tools that may be offered to a model, in listing order.
     pub(super) fn tools(self) -> impl Iterator<Item = &'a Tool> {
-        self.catalogue().tools().iter().filter(|tool| is_for_models(tool))
+        self.world.tools().filter(|tool| is_for_models(tool))
     }
 
     /// Names near one that was not found, without those that are not offered.
     pub(super) fn offered(self, mut nearest: Vec<String>) -> Vec<String> {
-        nearest.retain(|name| self.catalogue().tool(name).is_some_and(is_for_models));
+        nearest.retain(|name| self.world.tool(name).is_some_and(is_for_models));
         nearest
     }
 
@@ -94,6 +95,7 @@ impl<'a> View<'a> {
                     Availability::Unavailable { reason } => ("unavailable", reason.as_str()),
                     Availability::Suspended => ("suspended", "it is switched off in the catalogue file"),
                     Availability::Stopped => ("stopped", "it was stopped by core_server_stop"),
+                    Availability::AuthRequired => ("auth_required", "it waits for your sign-in"),
                 };
                 Some(Absent {
                     server: server.entry.name.as_str(),

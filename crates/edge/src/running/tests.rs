@@ -28,6 +28,7 @@ fn shared() -> Arc<Shared> {
             prefix: "x".to_owned(),
             max_length: 64,
         },
+        presets: Arc::default(),
         upstream: UpstreamSettings {
             connect_timeout: limit,
             call_timeout: limit,

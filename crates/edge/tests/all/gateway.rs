@@ -47,6 +47,7 @@ pub(crate) async fn engine(entries: &[Arc<ServerEntry>]) -> (Arc<Engine>, Ledger
             prefix: "x".to_owned(),
             max_length: 64,
         },
+        presets: Arc::default(),
         upstream: UpstreamSettings {
             connect_timeout: LIMIT,
             call_timeout: LIMIT,

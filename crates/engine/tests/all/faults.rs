@@ -43,11 +43,11 @@ async fn told_once(changes: &mut tokio::sync::broadcast::Receiver<Change>) {
 }
 
 fn availability(engine: &Engine) -> Availability {
-    engine.world().catalogue.server("far").unwrap().availability.clone()
+    engine.catalogue().server("far").unwrap().availability.clone()
 }
 
 fn has(engine: &Engine, tool: &str) -> bool {
-    engine.world().catalogue.tool(tool).is_some()
+    engine.catalogue().tool(tool).is_some()
 }
 
 fn tools(names: &[&str]) -> Value {
@@ -245,9 +245,9 @@ async fn b088_all_servers_are_asked_before_any_has_answered() {
         .map(|(name, peer)| entry_of(name, peer))
         .collect();
     let engine = Engine::start(settings(), &entries, Ledger::memory());
-    let world = engine.listing_world().await;
+    let catalogue = engine.listed_catalogue().await;
     for name in names {
-        assert!(world.catalogue.tool(&format!("x_{name}_count")).is_some(), "{name}");
+        assert!(catalogue.tool(&format!("x_{name}_count")).is_some(), "{name}");
     }
     engine.shutdown().await;
 }

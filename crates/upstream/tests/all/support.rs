@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_core::admit::{self, Admission, Ask, Origin, Rules, World};
+use countersign_core::admit::{self, Admission, Ask, Origin, Rules, View, World};
 use countersign_core::catalogue::{Availability, Catalogue, Naming, Parts, Server};
 use countersign_core::definition::ToolDefinition;
 use countersign_core::effect::AnnotationTrust;
@@ -184,10 +184,12 @@ impl Bench {
             rights: Rights::Open { because: "test" },
             pins: Pins::Off { because: "test" },
             gate: WriteGate::Off { because: "test" },
+            presets: Arc::default(),
         });
         let world = World {
             catalogue,
             rules,
+            view: View::Whole { because: "test" },
             now: Millis(0),
         };
         let caller = Caller {
