@@ -214,6 +214,12 @@ impl Catalogue {
         build::build(parts, Some(self))
     }
 
+    /// How its exposed names are made.
+    #[must_use]
+    pub fn naming(&self) -> &Naming {
+        &self.naming
+    }
+
     /// The snapshot's number.
     #[must_use]
     pub fn version(&self) -> u64 {

@@ -26,6 +26,10 @@ pub enum CoreTool {
     ConfigGet,
     /// `core_events`
     Events,
+    /// `core_auth_login`
+    AuthLogin,
+    /// `core_auth_logout`
+    AuthLogout,
 }
 
 impl CoreTool {
@@ -39,6 +43,8 @@ impl CoreTool {
         Self::ServerRestart,
         Self::ConfigGet,
         Self::Events,
+        Self::AuthLogin,
+        Self::AuthLogout,
     ];
 
     /// The exposed name.
@@ -53,6 +59,8 @@ impl CoreTool {
             Self::ServerRestart => "core_server_restart",
             Self::ConfigGet => "core_config_get",
             Self::Events => "core_events",
+            Self::AuthLogin => "core_auth_login",
+            Self::AuthLogout => "core_auth_logout",
         }
     }
 
@@ -60,10 +68,14 @@ impl CoreTool {
     #[must_use]
     pub fn classified(self) -> Classified {
         let effect = match self {
-            Self::ServerList | Self::ServerGet | Self::ServerStatus | Self::ConfigGet | Self::Events => {
-                Effect::ReadOnly
-            }
-            Self::ServerStart | Self::ServerStop | Self::ServerRestart => Effect::Mutating,
+            // A link changes nothing: its person does, at pages that no caller reaches.
+            Self::ServerList
+            | Self::ServerGet
+            | Self::ServerStatus
+            | Self::ConfigGet
+            | Self::Events
+            | Self::AuthLogin => Effect::ReadOnly,
+            Self::ServerStart | Self::ServerStop | Self::ServerRestart | Self::AuthLogout => Effect::Mutating,
         };
         Classified {
             effect,

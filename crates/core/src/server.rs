@@ -28,6 +28,8 @@ pub struct ServerEntry {
     pub trust: AnnotationTrust,
     /// Who shares one upstream session.
     pub sharing: Sharing,
+    /// Who a call is made for, and how the server learns of it.
+    pub auth: Auth,
     /// Access class rules, first match wins.
     pub access: Vec<AccessRule>,
     /// The family that it is a member of.
@@ -74,6 +76,31 @@ pub enum Sharing {
     PerPrincipal,
     /// One session for all (`shared: true`).
     Shared,
+}
+
+/// Who a call is made for, and how the server learns of it (`auth`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Auth {
+    /// Nobody in particular: what its entry says is all that it is sent.
+    #[default]
+    None,
+    /// The caller's own bearer token is sent on.
+    ForwardToken,
+    /// Each principal signs in to it by itself.
+    OAuth,
+    /// The caller's own bearer token is exchanged for one of the server's.
+    TokenExchange,
+}
+
+impl Auth {
+    /// Whether its lists and calls are each principal's own.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        match self {
+            Self::None => false,
+            Self::ForwardToken | Self::OAuth | Self::TokenExchange => true,
+        }
+    }
 }
 
 /// One access rule: tools whose original name matches a glob get the class.

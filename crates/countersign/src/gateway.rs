@@ -92,7 +92,7 @@ impl Gateway {
 
     /// Starts the engine and the watch over the folder.
     pub(crate) fn start(&self, stop: &CancellationToken) -> Result<Running, Failure> {
-        start(&self.dir, &self.config, stop)
+        start(&self.dir, &self.config, Some(self.address), stop)
     }
 
     /// Serves until `stop`, then ends every connection and child process.
@@ -112,7 +112,7 @@ impl Gateway {
 
 /// Serves one client over stdin and stdout until its end.
 pub(crate) async fn serve_stdio(dir: PathBuf, config: Config, stop: Stop) -> Result<(), Failure> {
-    let Running { engine, edge } = start(&dir, &config, &stop.token)?;
+    let Running { engine, edge } = start(&dir, &config, None, &stop.token)?;
     let served = edge.serve_stdio(tokio::io::stdin(), tokio::io::stdout(), stop.token.clone());
     let end = tokio::select! {
         end = served => end,
@@ -123,14 +123,19 @@ pub(crate) async fn serve_stdio(dir: PathBuf, config: Config, stop: Stop) -> Res
     Ok(end?)
 }
 
-fn start(dir: &std::path::Path, config: &Config, stop: &CancellationToken) -> Result<Running, Failure> {
+fn start(
+    dir: &std::path::Path,
+    config: &Config,
+    address: Option<SocketAddr>,
+    stop: &CancellationToken,
+) -> Result<Running, Failure> {
     let ledger = ledger(&config.gateway.store)?;
-    let engine = Engine::start(engine_settings(config), &config.servers, ledger);
+    let engine = Engine::start(engine_settings(config, address), &config.servers, ledger);
     let edge = Edge::new(Arc::clone(&engine), edge_settings(config));
     reload::log_applied(config, config.servers.len());
     tokio::spawn(reload::follow(
         dir.to_owned(),
-        config.clone(),
+        (config.clone(), address),
         Arc::clone(&engine),
         edge.clone(),
         stop.clone(),
@@ -154,7 +159,7 @@ fn ledger(store: &Store) -> Result<Ledger, Failure> {
 }
 
 /// What the engine takes from a configuration.
-pub(crate) fn engine_settings(config: &Config) -> countersign_engine::Settings {
+pub(crate) fn engine_settings(config: &Config, address: Option<SocketAddr>) -> countersign_engine::Settings {
     let limits = &config.gateway.limits;
     countersign_engine::Settings {
         naming: Naming {
@@ -172,9 +177,19 @@ pub(crate) fn engine_settings(config: &Config) -> countersign_engine::Settings {
         },
         listed_as: Principal::local().key().clone(),
         debounce: DEBOUNCE,
+        pages: pages(config, address),
         shown: Arc::new(config.shown.clone()),
         hash: config.hash.hex(),
     }
+}
+
+/// Where people reach the gateway's own pages: `public_url`, which may name the MCP endpoint, else the listener.
+fn pages(config: &Config, address: Option<SocketAddr>) -> Option<String> {
+    let public = config.gateway.public_url.as_deref().map(|url| {
+        let url = url.trim_end_matches('/');
+        url.strip_suffix("/mcp").unwrap_or(url).to_owned()
+    });
+    public.or_else(|| address.map(|address| format!("http://{address}")))
 }
 
 /// What the edge takes from a configuration.

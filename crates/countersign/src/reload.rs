@@ -1,6 +1,7 @@
 //! Edits of the configuration folder while the gateway runs: good ones apply, broken ones are told.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +14,13 @@ use tokio_util::sync::CancellationToken;
 use crate::gateway::{edge_settings, engine_settings};
 
 /// Follows the folder until `stop`.
-pub(crate) async fn follow(dir: PathBuf, started: Config, engine: Arc<Engine>, edge: Edge, stop: CancellationToken) {
+pub(crate) async fn follow(
+    dir: PathBuf,
+    (started, address): (Config, Option<SocketAddr>),
+    engine: Arc<Engine>,
+    edge: Edge,
+    stop: CancellationToken,
+) {
     let mut edits = countersign_config::watch(dir, Environment::process(), started.hash);
     let mut servers = digests(&started);
     loop {
@@ -34,7 +41,7 @@ pub(crate) async fn follow(dir: PathBuf, started: Config, engine: Arc<Engine>, e
             Some(Ok(config)) => {
                 let now = digests(&config);
                 let changed = differing(&servers, &now);
-                engine.apply(engine_settings(&config), &config.servers);
+                engine.apply(engine_settings(&config, address), &config.servers);
                 edge.apply(edge_settings(&config));
                 edge.count_reload(Reload::Applied);
                 log_applied(&config, changed);

@@ -8,6 +8,7 @@ mod park;
 mod render;
 mod rounds;
 mod run;
+mod sign_in;
 mod tasks;
 mod trace;
 

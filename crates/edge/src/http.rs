@@ -2,11 +2,14 @@
 
 mod body;
 mod drive;
+mod form;
 mod headers;
 mod lanes;
+mod page;
 mod post;
 mod reply;
 mod routes;
+mod sign_in;
 mod streams;
 
 use std::convert::Infallible;

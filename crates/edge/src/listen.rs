@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use countersign_core::admit::{Ask, Origin, TaskVerb};
-use countersign_core::principal::Caller;
+use countersign_core::principal::{Caller, PrincipalKey};
 use countersign_engine::{Change, Outcome};
 use countersign_wire::meta::{SERVER_INFO, SUBSCRIPTION_ID};
 use countersign_wire::object::{self, Edit, Object};
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::calls::Ticket;
 use crate::dispatch::{Asking, Request, invalid};
+use crate::notify;
 use crate::session::SUBSCRIPTIONS;
 use crate::settings::InForce;
 use crate::shared::{Shared, quiet_passage};
@@ -229,9 +230,15 @@ impl Listen {
 
     fn messages(&self, change: &Change, watched: &Watched) -> Vec<String> {
         match change {
-            Change::Tools => self.list("tools", self.filter.tools_list_changed && self.sees_direct),
-            Change::Prompts => self.list("prompts", self.filter.prompts_list_changed),
-            Change::Resources => self.list("resources", self.filter.resources_list_changed),
+            Change::Tools { to } if self.is_told(to) => {
+                self.list("tools", self.filter.tools_list_changed && self.sees_direct)
+            }
+            Change::Prompts { to } if self.is_told(to) => self.list("prompts", self.filter.prompts_list_changed),
+            Change::Resources { to } if self.is_told(to) => self.list("resources", self.filter.resources_list_changed),
+            // Since 2026-07-28 the retry of a call tells that its person is done.
+            Change::Tools { .. } | Change::Prompts { .. } | Change::Resources { .. } | Change::SignedIn { .. } => {
+                Vec::new()
+            }
             Change::ResourceUpdated { principal, uri, params } => {
                 let own = principal
                     .as_ref()
@@ -260,8 +267,12 @@ impl Listen {
         }
     }
 
+    fn is_told(&self, to: &Option<PrincipalKey>) -> bool {
+        self.shared.engine.concerns(to.as_ref(), self.caller.principal.key())
+    }
+
     fn all_lists(&self, watched: &Watched) -> Vec<String> {
-        [Change::Tools, Change::Prompts, Change::Resources]
+        notify::all_lists(self.caller.principal.key())
             .iter()
             .flat_map(|change| self.messages(change, watched))
             .collect()

@@ -38,7 +38,7 @@ impl Verdict {
         match outcome {
             Outcome::Result { .. } => Self::Done,
             Outcome::Error { .. } => Self::Error,
-            Outcome::Refused(_) => Self::Refused,
+            Outcome::Refused(_) | Outcome::AuthRequired(_) => Self::Refused,
             Outcome::Unrecorded { .. } | Outcome::Failed { .. } => Self::Failed,
             Outcome::Cancelled => Self::Cancelled,
         }

@@ -24,18 +24,26 @@ pub(crate) async fn pump(
     stop: CancellationToken,
 ) {
     loop {
-        let changes = tokio::select! {
+        let change = tokio::select! {
             change = changes.recv() => match change {
-                Ok(change) => vec![change],
+                Ok(change) => Some(change),
                 // What was missed is not known, so that every list may have changed.
-                Err(RecvError::Lagged(_)) => vec![Change::Tools, Change::Prompts, Change::Resources],
+                Err(RecvError::Lagged(_)) => None,
                 Err(RecvError::Closed) => return,
             },
             () = stop.cancelled() => return,
         };
         let surfaces = shared.in_force().surfaces;
         for session in sessions().iter().filter(|session| session.has_stream()) {
-            for change in &changes {
+            let missed = change.is_none().then(|| all_lists(&session.principal));
+            if let Some(Change::SignedIn { to, server }) = &change
+                && *to == session.principal
+            {
+                for id in session.take_sign_ins(server) {
+                    session.tell(complete(&id));
+                }
+            }
+            for change in missed.iter().flatten().chain(&change) {
                 if let Some(message) = message(&shared, session, change, surfaces.direct) {
                     session.tell(message);
                 }
@@ -44,13 +52,21 @@ pub(crate) async fn pump(
     }
 }
 
+/// What its client was sent to a URL for is done (2025-11-25).
+fn complete(id: &str) -> String {
+    let params = format!(r#"{{"elicitationId":{}}}"#, object::quote(id));
+    rpc::notification("notifications/elicitation/complete", Some(&params))
+}
+
 /// What a session is told of a change. Changes of a list that it does not see are none of its business.
 fn message(shared: &Shared, session: &Arc<Session>, change: &Change, is_direct: bool) -> Option<String> {
     let list = |name: &str| Some(rpc::notification(&format!("notifications/{name}/list_changed"), None));
+    let concerns = |to: &Option<PrincipalKey>| shared.engine.concerns(to.as_ref(), &session.principal);
     match change {
-        Change::Tools => list("tools").filter(|_| is_direct || session.lists_direct()),
-        Change::Prompts => list("prompts"),
-        Change::Resources => list("resources"),
+        Change::Tools { to } => list("tools").filter(|_| concerns(to) && (is_direct || session.lists_direct())),
+        Change::Prompts { to } => list("prompts").filter(|_| concerns(to)),
+        Change::Resources { to } => list("resources").filter(|_| concerns(to)),
+        Change::SignedIn { .. } => None,
         Change::ResourceUpdated { principal, uri, params } => {
             let told = is_for(session, principal.as_ref()) && session.watches(uri);
             told.then(|| rpc::notification("notifications/resources/updated", Some(params.get())))
@@ -82,6 +98,16 @@ fn message(shared: &Shared, session: &Arc<Session>, change: &Change, is_direct: 
             Some(rpc::notification("notifications/message", Some(&params)))
         }
     }
+}
+
+/// Every list of a principal, each as changed.
+pub(crate) fn all_lists(principal: &PrincipalKey) -> [Change; 3] {
+    let to = || Some(principal.clone());
+    [
+        Change::Tools { to: to() },
+        Change::Prompts { to: to() },
+        Change::Resources { to: to() },
+    ]
 }
 
 /// Whether a change that belongs to one principal's connection, or to all, is this session's.

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use countersign_core::names::ServerName;
 use countersign_core::principal::{Caller, Endpoint, PrincipalKey};
 use countersign_engine::{Abilities, Reply};
 use countersign_wire::version::Version;
@@ -21,6 +22,9 @@ pub(crate) const SUBSCRIPTIONS: usize = 1000;
 
 /// How many calls of one session may wait for a person at a URL.
 const WAITING: usize = 16;
+
+/// How many sign-ins one session may wait for.
+const SIGN_INS: usize = 64;
 
 /// How many streams of calls one session may take up again.
 const STREAMS: usize = 32;
@@ -51,6 +55,8 @@ struct State {
     subscriptions: BTreeSet<String>,
     asked: HashMap<String, oneshot::Sender<Reply>>,
     waiting: Vec<Waiting>,
+    /// The servers that its person was sent to sign in to, each with the elicitation id that the client was told.
+    sign_ins: Vec<(ServerName, String)>,
     stream: Option<mpsc::Sender<String>>,
     /// The event streams of calls that its client may take up again, oldest first.
     streams: Vec<Arc<Stream>>,
@@ -153,6 +159,22 @@ impl Session {
         }
         state.waiting.push(waiting);
         self.waits.store(true, Ordering::Release);
+    }
+
+    /// Keeps under which id its client was sent to a server's sign-in; the oldest gives way.
+    pub(crate) fn keep_sign_in(&self, server: &ServerName, id: &str) {
+        let mut state = self.state();
+        if state.sign_ins.len() >= SIGN_INS {
+            state.sign_ins.remove(0);
+        }
+        state.sign_ins.push((server.clone(), id.to_owned()));
+    }
+
+    /// Takes out the ids under which its client was sent to a server's sign-in.
+    pub(crate) fn take_sign_ins(&self, server: &ServerName) -> Vec<String> {
+        let mut state = self.state();
+        let taken = state.sign_ins.extract_if(.., |(to, _)| to == server);
+        taken.map(|(_, id)| id).collect()
     }
 
     /// Whether a call has ever waited for its person at a URL.

@@ -27,6 +27,8 @@ pub struct Settings {
     pub parked_per_principal: usize,
     /// How long a caller may take to answer a server's question.
     pub question_lifetime: Duration,
+    /// How long a call waits for a person whose client says that it sent them to a sign-in.
+    pub sign_in_patience: Duration,
     /// How long an open stream may be silent.
     pub heartbeat: Duration,
     /// `allowed_hosts`: Host values besides the listener's own; without a port, any port.
@@ -49,6 +51,7 @@ impl Default for Settings {
             session_idle_timeout: Duration::from_secs(24 * 60 * 60),
             parked_per_principal: 50,
             question_lifetime: Duration::from_secs(5 * 60),
+            sign_in_patience: Duration::from_secs(25),
             heartbeat: Duration::from_secs(15),
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),

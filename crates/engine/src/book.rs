@@ -43,6 +43,18 @@ pub(crate) struct Book {
     revision: u64,
 }
 
+/// Why a server gave no listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unlisted {
+    /// It cannot be used.
+    Unavailable {
+        /// Why, without any secret.
+        reason: String,
+    },
+    /// It asks for a sign-in first.
+    AuthRequired,
+}
+
 /// What to do after a listing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
@@ -57,7 +69,13 @@ pub(crate) enum Next {
 impl Book {
     /// Takes over a set of entries. Pages of unchanged entries stay as they are; a changed entry
     /// keeps its last listing until it is listed anew. Returns who has to be listed now.
-    pub(crate) fn apply(&mut self, entries: &[Arc<ServerEntry>]) -> Vec<ServerName> {
+    ///
+    /// `is_open` says whether a server can be asked for whom the book is, or waits for a sign-in.
+    pub(crate) fn apply(
+        &mut self,
+        entries: &[Arc<ServerEntry>],
+        is_open: impl Fn(&ServerEntry) -> bool,
+    ) -> Vec<ServerName> {
         let mut before = std::mem::take(&mut self.pages);
         let mut due = Vec::new();
         for entry in entries {
@@ -65,10 +83,11 @@ impl Book {
             let page = match old {
                 Some(page) if page.entry.digest == entry.digest => page,
                 old => {
-                    if entry.start == Start::Boot {
+                    let opens = is_open(entry);
+                    if entry.start == Start::Boot && opens {
                         due.push(entry.name.clone());
                     }
-                    fresh_page(entry, old)
+                    fresh_page(entry, old, opens)
                 }
             };
             self.pages.insert(entry.name.clone(), page);
@@ -81,7 +100,7 @@ impl Book {
     /// repeated), when the server is not to be listed, or when a newer turn has taken over from `after`.
     pub(crate) fn begin(&mut self, server: &ServerName, after: Option<Turn>) -> Option<(Arc<ServerEntry>, Turn)> {
         let page = self.pages.get_mut(server)?;
-        if matches!(page.availability, Availability::Suspended | Availability::Stopped) {
+        if !is_asked(&page.availability) {
             page.refresh = Refresh::Idle;
             return None;
         }
@@ -99,30 +118,36 @@ impl Book {
     }
 
     /// Writes down how a listing ended. What was listed for an entry that changed meanwhile is dropped.
-    pub(crate) fn end(&mut self, entry: &ServerEntry, listed: Result<Listing, String>) -> Next {
+    pub(crate) fn end(&mut self, entry: &ServerEntry, listed: Result<Arc<Listing>, Unlisted>) -> Next {
         let Some(page) = self.pages.get_mut(&entry.name) else {
             return Next::Rest;
         };
         let stale = page.refresh == Refresh::RunningStale || page.entry.digest != entry.digest;
         page.refresh = Refresh::Idle;
-        if matches!(page.availability, Availability::Suspended | Availability::Stopped) {
+        if !is_asked(&page.availability) {
             return Next::Rest;
         }
         if page.entry.digest == entry.digest {
             match listed {
                 // Nothing new: the snapshot stands, and a server that announces no change over and over
                 // is asked less and less often.
-                Ok(listing) if page.availability == Availability::Ready && *page.listing == listing => {
+                Ok(listing) if page.availability == Availability::Ready && page.listing == listing => {
                     page.unchanged = page.unchanged.saturating_add(1);
                 }
                 Ok(listing) => {
                     self.revision += 1;
-                    page.listing = Arc::new(listing);
+                    page.listing = listing;
                     page.availability = Availability::Ready;
                     page.failures = 0;
                     page.unchanged = 0;
                 }
-                Err(reason) => {
+                Err(Unlisted::AuthRequired) => {
+                    self.revision += 1;
+                    page.availability = Availability::AuthRequired;
+                    page.failures = 0;
+                    return Next::Rest;
+                }
+                Err(Unlisted::Unavailable { reason }) => {
                     self.revision += 1;
                     page.availability = Availability::Unavailable { reason };
                     page.failures = page.failures.saturating_add(1);
@@ -169,6 +194,46 @@ impl Book {
             page.failures = 0;
             self.revision += 1;
         }
+    }
+
+    /// Writes down that a server can be asked from now on; `false` when it could already, or is not to be.
+    pub(crate) fn open(&mut self, server: &ServerName) -> bool {
+        let Some(page) = self.pages.get_mut(server) else {
+            return false;
+        };
+        if page.availability != Availability::AuthRequired {
+            return false;
+        }
+        page.availability = Availability::Unlisted;
+        page.failures = 0;
+        self.revision += 1;
+        true
+    }
+
+    /// Writes down that a server waits for a sign-in; what it published for the last one is forgotten.
+    pub(crate) fn close(&mut self, server: &ServerName) -> bool {
+        let Some(page) = self.pages.get_mut(server) else {
+            return false;
+        };
+        if !is_asked(&page.availability) {
+            return false;
+        }
+        page.availability = Availability::AuthRequired;
+        page.listing = Arc::default();
+        page.failures = 0;
+        page.unchanged = 0;
+        self.revision += 1;
+        true
+    }
+
+    /// Whether some server of it is asked at all.
+    pub(crate) fn is_open(&self) -> bool {
+        self.pages.values().any(|page| is_asked(&page.availability))
+    }
+
+    /// Whether that server is asked.
+    pub(crate) fn is_open_at(&self, server: &ServerName) -> bool {
+        self.pages.get(server).is_some_and(|page| is_asked(&page.availability))
     }
 
     /// Servers that nobody has tried to list yet and that start with the first use.
@@ -220,14 +285,30 @@ impl Book {
     }
 }
 
-fn fresh_page(entry: &Arc<ServerEntry>, old: Option<Page>) -> Page {
+/// Whether a server in that state is asked for its lists.
+fn is_asked(availability: &Availability) -> bool {
+    match availability {
+        Availability::Unlisted | Availability::Ready | Availability::Unavailable { .. } => true,
+        Availability::AuthRequired | Availability::Suspended | Availability::Stopped => false,
+    }
+}
+
+fn fresh_page(entry: &Arc<ServerEntry>, old: Option<Page>, opens: bool) -> Page {
     let availability = match entry.start {
-        Start::Boot | Start::Lazy => Availability::Unlisted,
         Start::Suspended => Availability::Suspended,
+        Start::Boot | Start::Lazy if !opens => Availability::AuthRequired,
+        Start::Boot | Start::Lazy => Availability::Unlisted,
     };
     let (listing, refresh, turn) = old.map_or_else(
         || (Arc::default(), Refresh::Idle, Turn::default()),
-        |page| (page.listing, page.refresh, page.turn),
+        // What it published for a principal is of no use to one that is not signed in.
+        |page| {
+            (
+                if opens { page.listing } else { Arc::default() },
+                page.refresh,
+                page.turn,
+            )
+        },
     );
     Page {
         entry: Arc::clone(entry),

@@ -3,52 +3,80 @@
 use std::time::Instant;
 
 use countersign_core::admit::{self, Admission, Ask, Origin, Permit, Target};
+use countersign_core::names::ServerName;
 use countersign_core::outcome::Fate;
 use countersign_core::principal::Caller;
-use countersign_core::refusal::Refusal;
+use countersign_core::refusal::{Detail, Refusal};
 use countersign_store::{End, Note};
-use countersign_upstream::{Answer, Passage};
+use countersign_upstream::{Answer, Error, Passage};
 
 use crate::outcome::{Outcome, Provenance};
+use crate::sign_in::{AskedBy, AuthRequired};
 use crate::{Engine, clock, core_tools};
+
+/// Why a request is no call.
+enum Turned {
+    /// Not admitted.
+    Refused(Refusal),
+    /// Its server waits for a sign-in.
+    AuthRequired(Box<AuthRequired>),
+}
 
 impl Engine {
     /// The one way of a call. Every decision is recorded; a call is made only when its intent is.
     pub async fn call(&self, caller: &Caller, ask: Ask, origin: Origin, passage: Passage) -> Outcome {
         match self.admit(caller, ask, origin).await {
-            Ok(permit) => self.run(permit, passage).await,
-            Err(refusal) => Outcome::Refused(refusal),
+            Ok(permit) => self.run(caller, permit, passage).await,
+            Err(Turned::Refused(refusal)) => Outcome::Refused(refusal),
+            Err(Turned::AuthRequired(required)) => Outcome::AuthRequired(required),
         }
     }
 
     /// Judges in one world. While servers are still being listed for the first time, a name that is
     /// not known yet is judged once more when they are.
-    async fn admit(&self, caller: &Caller, ask: Ask, origin: Origin) -> Result<Permit, Refusal> {
-        if self.is_pending() {
+    async fn admit(&self, caller: &Caller, ask: Ask, origin: Origin) -> Result<Permit, Turned> {
+        let own = self.meet(&caller.principal);
+        if self.is_pending(own.as_deref()) {
             let world = self.world(caller);
             if let Ok(judged) = admit::judge(&world, caller, ask.clone(), origin) {
                 return Ok(self.settle(&world, judged));
             }
-            Box::pin(self.wait_until_listed()).await;
+            Box::pin(self.until_listed(own.as_deref())).await;
         }
         let world = self.world(caller);
         let (method, subject) = asked_for(&ask);
         match admit::judge(&world, caller, ask, origin) {
             Ok(judged) => Ok(self.settle(&world, judged)),
             Err(refusal) => {
+                let awaited = self.awaited(caller, &refusal);
+                let (decision, reason) = match &awaited {
+                    None => ("refused", refusal.sentence.clone()),
+                    Some(required) => ("auth_required", format!("server {} needs a sign-in", required.server)),
+                };
                 self.record(Note {
                     at: world.now,
                     principal: caller.principal.key().to_string(),
-                    kind: "refused",
+                    kind: decision,
                     origin: origin.word(),
                     method: method.to_owned(),
                     subject,
-                    reason: refusal.sentence.clone(),
+                    reason,
                 });
-                self.shared.metrics.turned_away("refused");
-                Err(refusal)
+                self.shared.metrics.turned_away(decision);
+                Err(awaited.map_or(Turned::Refused(refusal), |required| {
+                    Turned::AuthRequired(Box::new(required))
+                }))
             }
         }
+    }
+
+    /// The sign-in that a refused request waits for, and the way to it.
+    fn awaited(&self, caller: &Caller, refusal: &Refusal) -> Option<AuthRequired> {
+        let Detail::SignIn(server) = &refusal.detail else {
+            return None;
+        };
+        let entry = self.shared.views.entry(server)?;
+        Some(self.auth_required(&caller.principal, &entry, AskedBy::Call))
     }
 
     fn settle(&self, world: &admit::World, judged: admit::Judged) -> Permit {
@@ -57,7 +85,7 @@ impl Engine {
         permit
     }
 
-    async fn run(&self, permit: Permit, passage: Passage) -> Outcome {
+    async fn run(&self, caller: &Caller, permit: Permit, passage: Passage) -> Outcome {
         let recorded = match self.shared.ledger.begin(permit, clock::now()).await {
             Ok(recorded) => recorded,
             Err(error) => {
@@ -80,21 +108,45 @@ impl Engine {
                 subject: call.operation().subject().to_owned(),
             },
         };
+        let mut required = None;
         let (answer, receipt) = match from.server {
             Some(_) => self.shared.upstreams.call(recorded, passage).await,
-            None => Box::pin(core_tools::run(self, recorded)).await,
+            None => {
+                let ran = Box::pin(core_tools::run(self, caller, recorded)).await;
+                required = ran.sign_in;
+                (ran.answer, ran.receipt)
+            }
         };
         let took = began.elapsed();
-        if let (Answer::NotSent(_), Some(server)) = (&answer, &from.server) {
-            // A server over HTTP says nothing when it goes away: the first call that fails tells.
-            self.doubt(server);
+        if let (Answer::NotSent(error), Some(server)) = (&answer, &from.server) {
+            required = self.not_sent(caller, server, error);
         }
         let fate = fate_of(&answer);
         self.shared.metrics.ended(&from, fate, took);
         if let Err(error) = self.shared.ledger.finish(receipt, End { fate, at: clock::now() }) {
             tracing::error!(%error, "the fate of a call cannot be recorded");
         }
-        told(answer, from)
+        match required {
+            Some(required) => Outcome::AuthRequired(Box::new(required)),
+            None => told(answer, from),
+        }
+    }
+
+    /// What a call that was not sent shows of its server: a grant that is no more, or a server that went away.
+    fn not_sent(&self, caller: &Caller, server: &ServerName, error: &Error) -> Option<AuthRequired> {
+        match error {
+            Error::AuthRequired { .. } => {
+                let own = self.meet(&caller.principal)?;
+                self.shared.closed(&own, server);
+                let entry = self.shared.views.entry(server)?;
+                Some(self.auth_required(&caller.principal, &entry, AskedBy::Call))
+            }
+            Error::Unknown(_) | Error::Unavailable { .. } => {
+                // A server over HTTP says nothing when it goes away: the first call that fails tells.
+                self.doubt(caller.principal.key(), server);
+                None
+            }
+        }
     }
 
     /// Writes a note; a note that cannot be written is logged, since nothing was let through.

@@ -1,11 +1,13 @@
 //! Runs the gateway's own tools; they came through the same door as every call.
 
 mod arguments;
+mod auth;
 
 use countersign_core::admit::Operation;
 use countersign_core::catalogue::{Availability, Catalogue, Finding, Server};
 use countersign_core::core_tools::CoreTool;
 use countersign_core::names::ServerName;
+use countersign_core::principal::Caller;
 use countersign_core::server::{Sharing, Start, Transport};
 use countersign_store::{Receipt, Recorded};
 use countersign_upstream::Answer;
@@ -13,6 +15,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::Engine;
+use crate::sign_in::AuthRequired;
 use arguments::Arguments;
 
 /// How many trail entries `core_events` gives without a `limit`, and at most.
@@ -31,13 +34,30 @@ impl Trouble {
             message: format!("no server `{name}` is configured; core_server_list names those that are"),
         }
     }
+
+    fn suspended(server: &str) -> Self {
+        Self {
+            code: "server_suspended",
+            message: format!(
+                "server `{server}` is suspended by its entry in `mcp.json`; take `suspended` or `disabled` out there"
+            ),
+        }
+    }
+}
+
+/// What a core tool came to.
+pub(crate) struct Ran {
+    pub(crate) answer: Answer,
+    pub(crate) receipt: Receipt,
+    /// Its caller has to sign in to a server.
+    pub(crate) sign_in: Option<AuthRequired>,
 }
 
 /// Runs a recorded core tool.
-pub(crate) async fn run(engine: &Engine, recorded: Recorded) -> (Answer, Receipt) {
+pub(crate) async fn run(engine: &Engine, caller: &Caller, recorded: Recorded) -> Ran {
     let (call, receipt) = recorded.into_parts();
     let answered = match call.operation() {
-        Operation::RunCore { tool, arguments } => answer(engine, *tool, arguments.as_str()).await,
+        Operation::RunCore { tool, arguments } => answer(engine, caller, *tool, arguments.as_str()).await,
         Operation::CallTool { .. }
         | Operation::ReadResource { .. }
         | Operation::GetPrompt { .. }
@@ -49,7 +69,23 @@ pub(crate) async fn run(engine: &Engine, recorded: Recorded) -> (Answer, Receipt
             message: "this call is not one of the gateway's own".to_owned(),
         }),
     };
-    (Answer::Result(tool_result(answered)), receipt)
+    let (answered, sign_in) = match answered {
+        Ok(Said::Value(value)) => (Ok(value), None),
+        Ok(Said::SignIn(required)) => (Ok(json!({})), Some(required)),
+        Err(trouble) => (Err(trouble), None),
+    };
+    Ran {
+        answer: Answer::Result(tool_result(answered)),
+        receipt,
+        sign_in,
+    }
+}
+
+/// What a core tool says.
+enum Said {
+    Value(Value),
+    /// The way to a sign-in, which the edge puts into the words of the caller's era.
+    SignIn(AuthRequired),
 }
 
 /// A tool result: the same JSON as structured content and as text, or an error result.
@@ -66,26 +102,28 @@ fn tool_result(answered: Result<Value, Trouble>) -> Box<RawValue> {
     to_raw_value(&result).unwrap_or_default()
 }
 
-async fn answer(engine: &Engine, tool: CoreTool, arguments: &str) -> Result<Value, Trouble> {
+async fn answer(engine: &Engine, caller: &Caller, tool: CoreTool, arguments: &str) -> Result<Said, Trouble> {
     let allowed: &[&str] = match tool {
         CoreTool::ServerList | CoreTool::ConfigGet => &[],
         CoreTool::ServerGet
         | CoreTool::ServerStatus
         | CoreTool::ServerStart
         | CoreTool::ServerStop
-        | CoreTool::ServerRestart => &["server"],
+        | CoreTool::ServerRestart
+        | CoreTool::AuthLogin
+        | CoreTool::AuthLogout => &["server"],
         CoreTool::Events => &["limit"],
     };
     let arguments = Arguments::read(tool, arguments, allowed)?;
-    match tool {
+    let value = match tool {
         CoreTool::ServerList => {
-            let catalogue = engine.listed_catalogue().await;
+            let catalogue = engine.listed_catalogue_of(caller).await;
             let servers: Vec<Value> = catalogue.servers().iter().map(summary).collect();
             Ok(json!({"servers": servers, "findings": catalogue.findings()}))
         }
         CoreTool::ServerGet => {
             let server = arguments.server()?;
-            let catalogue = engine.catalogue();
+            let catalogue = engine.catalogue_of(caller);
             catalogue
                 .server(server)
                 .map(|server| with_findings(detail(server), &catalogue, server.entry.name.as_str()))
@@ -93,11 +131,11 @@ async fn answer(engine: &Engine, tool: CoreTool, arguments: &str) -> Result<Valu
         }
         CoreTool::ServerStatus => {
             let server = arguments.server()?;
-            status(engine, server)
+            status(engine, caller, server)
         }
         CoreTool::ServerStart => {
             let server = arguments.server()?;
-            engine.start_server(server).await
+            engine.start_server(caller, server).await
         }
         CoreTool::ServerStop => {
             let server = arguments.server()?;
@@ -106,7 +144,7 @@ async fn answer(engine: &Engine, tool: CoreTool, arguments: &str) -> Result<Valu
         CoreTool::ServerRestart => {
             let server = arguments.server()?;
             engine.stop_server(server).await?;
-            engine.start_server(server).await
+            engine.start_server(caller, server).await
         }
         CoreTool::ConfigGet => {
             let settings = engine.shared.settings.load_full();
@@ -116,7 +154,10 @@ async fn answer(engine: &Engine, tool: CoreTool, arguments: &str) -> Result<Valu
             let limit = arguments.limit(EVENTS.0, EVENTS.1)?;
             events(engine, limit).await
         }
-    }
+        CoreTool::AuthLogin => return auth::login(engine, caller, arguments.server()?).await,
+        CoreTool::AuthLogout => auth::logout(engine, caller, arguments.server()?).await,
+    };
+    value.map(Said::Value)
 }
 
 async fn events(engine: &Engine, limit: usize) -> Result<Value, Trouble> {
@@ -131,23 +172,19 @@ async fn events(engine: &Engine, limit: usize) -> Result<Value, Trouble> {
 impl Engine {
     /// The name of a server that may be started and stopped: only its entry switches a suspended one on.
     fn known(&self, server: &str) -> Result<ServerName, Trouble> {
-        let entry = self.shared.with_book(|book| book.entry(server));
+        let entry = self.shared.base.with_book(|book| book.entry(server));
         let entry = entry.ok_or_else(|| Trouble::no_server(server))?;
         match entry.start {
             Start::Boot | Start::Lazy => Ok(entry.name.clone()),
-            Start::Suspended => Err(Trouble {
-                code: "server_suspended",
-                message: format!(
-                    "server `{server}` is suspended by its entry in `mcp.json`; take `suspended` or `disabled` out there"
-                ),
-            }),
+            Start::Suspended => Err(Trouble::suspended(server)),
         }
     }
 
     async fn stop_server(&self, server: &str) -> Result<Value, Trouble> {
         let name = self.known(server)?;
-        self.shared.with_book(|book| book.set(&name, Availability::Stopped));
-        self.shared.republish();
+        let base = &self.shared.base;
+        base.with_book(|book| book.set(&name, Availability::Stopped));
+        base.republish();
         self.shared
             .upstreams
             .stop(&name)
@@ -157,16 +194,23 @@ impl Engine {
     }
 
     /// Starts a server and waits for its first listing.
-    async fn start_server(&self, server: &str) -> Result<Value, Trouble> {
+    async fn start_server(&self, caller: &Caller, server: &str) -> Result<Value, Trouble> {
         let name = self.known(server)?;
         self.shared
             .upstreams
             .start(&name)
             .map_err(|_unknown| Trouble::no_server(server))?;
-        self.shared.with_book(|book| book.set(&name, Availability::Unlisted));
-        self.shared.republish();
-        self.refresh(name);
-        let catalogue = self.listed_catalogue().await;
+        let base = &self.shared.base;
+        if self.shared.views.asks_for_sign_in(&name) {
+            base.with_book(|book| book.set(&name, Availability::AuthRequired));
+            base.republish();
+            self.shared.relist_for_all(&name);
+        } else {
+            base.with_book(|book| book.set(&name, Availability::Unlisted));
+            base.republish();
+            self.refresh(base, name);
+        }
+        let catalogue = self.listed_catalogue_of(caller).await;
         let availability = catalogue.server(server).map(|server| server.availability.clone());
         let mut state = json!(availability.unwrap_or(Availability::Unlisted));
         if let Some(state) = state.as_object_mut() {
@@ -176,8 +220,8 @@ impl Engine {
     }
 }
 
-fn status(engine: &Engine, name: &str) -> Result<Value, Trouble> {
-    let catalogue = engine.catalogue();
+fn status(engine: &Engine, caller: &Caller, name: &str) -> Result<Value, Trouble> {
+    let catalogue = engine.catalogue_of(caller);
     let server = catalogue.server(name).ok_or_else(|| Trouble::no_server(name))?;
     let mut value = json!(server.availability);
     if let Some(value) = value.as_object_mut() {
@@ -185,7 +229,9 @@ fn status(engine: &Engine, name: &str) -> Result<Value, Trouble> {
         if let Some(status) = engine.shared.upstreams.status(&server.entry.name) {
             value.insert("connections".to_owned(), json!(status.connections));
             value.insert("stderr".to_owned(), json!(status.stderr));
-            if let Some(error) = status.last_error {
+            // What a server said to one principal is not told to another.
+            let error = status.last_error.filter(|_| !server.entry.auth.is_on());
+            if let Some(error) = error {
                 value.insert("last_error".to_owned(), json!(error));
             }
         }

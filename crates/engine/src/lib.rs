@@ -4,19 +4,24 @@ mod book;
 mod call;
 mod clock;
 mod core_tools;
+mod grants;
+mod links;
+mod lists;
 mod metrics;
 mod narrowings;
 mod outcome;
+mod publish;
 mod refresh;
+mod sign_in;
+mod views;
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use countersign_core::admit::{Rules, World};
-use countersign_core::catalogue::{Catalogue, Naming, Parts};
+use countersign_core::catalogue::{Catalogue, Naming};
+use countersign_core::names::ServerName;
 use countersign_core::principal::{Caller, PrincipalKey};
 use countersign_core::server::ServerEntry;
 use countersign_core::stages::{Pins, Rights, WriteGate};
@@ -25,12 +30,14 @@ use countersign_sandbox::Scripts;
 use countersign_store::{Ledger, Note};
 use countersign_upstream::Upstreams;
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, Semaphore, broadcast, watch};
+use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use countersign_upstream::{Abilities, Passage, Reply, Settings as UpstreamSettings, Tasks, ToCaller};
 pub use outcome::{Change, Outcome, Provenance, Readiness, Refused, ServerReadiness};
+pub use sign_in::{AskedBy, AuthRequired, CALLBACK, Callback, Invitation, START, SignedIn, Stuck};
+pub use views::Kept;
 
 /// What the engine is started with.
 #[derive(Debug, Clone)]
@@ -45,6 +52,9 @@ pub struct Settings {
     pub listed_as: PrincipalKey,
     /// How long a burst of list changes is gathered before one re-list.
     pub debounce: Duration,
+    /// Where people reach the gateway's own pages, without a slash at the end: `public_url`, else the loopback
+    /// listener. `None` where it has none.
+    pub pages: Option<String>,
     /// The configuration in force, masked, for `core_config_get`.
     pub shown: Arc<serde_json::Value>,
     /// Hash of the configuration in force, hex.
@@ -67,22 +77,23 @@ pub struct Engine {
 #[derive(Debug)]
 struct Shared {
     settings: ArcSwap<Settings>,
-    catalogue: ArcSwap<Catalogue>,
+    views: views::Views,
     rules: ArcSwap<Rules>,
     narrowings: narrowings::Narrowings,
     scripts: Scripts,
     ledger: Ledger,
     metrics: metrics::CallMetrics,
     upstreams: Upstreams,
-    book: Mutex<book::Book>,
-    gathering: Mutex<BTreeSet<countersign_core::names::ServerName>>,
-    settled: AtomicBool,
-    /// The book's revision that the snapshot in force shows.
-    revision: AtomicU64,
-    dirty: Notify,
+    /// The servers that are listed once for all.
+    base: Arc<lists::Lists>,
+    links: links::Links,
+    grants: grants::Grants,
     /// A place for each server that may be listed at the same time as others.
     places: Semaphore,
-    published: watch::Sender<u64>,
+    /// The same for servers that are listed for one principal.
+    own_places: Semaphore,
+    /// Whoever builds a principal's own snapshot holds it.
+    builders: Semaphore,
     changes: broadcast::Sender<Change>,
     configuration_error: Mutex<Option<String>>,
     tasks: TaskTracker,
@@ -96,15 +107,15 @@ impl Engine {
     #[must_use]
     pub fn start(settings: Settings, entries: &[Arc<ServerEntry>], ledger: Ledger) -> Arc<Self> {
         let (upstreams, events) = Upstreams::new(settings.upstream.clone());
-        let empty = Parts {
-            version: 0,
-            naming: settings.naming.clone(),
-            servers: Vec::new(),
-        };
+        let views = views::Views::new(settings.naming.clone());
+        let stop = CancellationToken::new();
         let shared = Shared {
+            base: Arc::new(lists::Lists::new(None, views.base(), stop.clone())),
+            views,
+            links: links::Links::default(),
+            grants: grants::Grants::default(),
             rules: ArcSwap::from_pointee(rules(&settings)),
             settings: ArcSwap::from_pointee(settings),
-            catalogue: ArcSwap::from_pointee(Catalogue::build(empty)),
             narrowings: narrowings::Narrowings::default(),
             scripts: Scripts::None {
                 because: "this gateway runs no scripts",
@@ -112,29 +123,24 @@ impl Engine {
             ledger,
             metrics: metrics::CallMetrics::new(),
             upstreams,
-            book: Mutex::default(),
-            gathering: Mutex::default(),
-            settled: AtomicBool::new(false),
-            revision: AtomicU64::new(0),
-            dirty: Notify::new(),
             places: Semaphore::new(LISTED_AT_ONCE),
-            published: watch::Sender::new(0),
+            own_places: Semaphore::new(LISTED_AT_ONCE),
+            builders: Semaphore::new(1),
             changes: broadcast::Sender::new(CHANGES),
             configuration_error: Mutex::new(None),
             tasks: TaskTracker::new(),
             runtime: Handle::current(),
-            stop: CancellationToken::new(),
+            stop,
         };
         let engine = Arc::new(Self {
             shared: Arc::new(shared),
         });
-        engine.shared.upstreams.apply(entries);
-        let due = engine.shared.with_book(|book| book.apply(entries));
+        let due = engine.shared.take_over(entries);
         // Before the first caller: a server that still starts is no unknown one.
-        engine.shared.publish_now();
+        engine.shared.publish_base();
         engine.start_loops(events);
         for server in due {
-            engine.refresh(server);
+            engine.refresh(&engine.shared.base, server);
         }
         engine
     }
@@ -152,18 +158,18 @@ impl Engine {
     }
 
     fn take_over(&self, entries: &[Arc<ServerEntry>]) {
-        self.shared.upstreams.apply(entries);
-        let due = self.shared.with_book(|book| book.apply(entries));
-        self.shared.republish();
+        let due = self.shared.take_over(entries);
+        self.shared.base.republish();
         for server in due {
-            self.refresh(server);
+            self.refresh(&self.shared.base, server);
         }
+        self.shared.apply_to_all();
     }
 
     /// One instant, one view: what this caller has, within its toolset.
     #[must_use]
     pub fn world(&self, caller: &Caller) -> World {
-        let catalogue = self.catalogue();
+        let catalogue = self.catalogue_of(caller);
         let rules = self.shared.rules.load_full();
         let view = self.shared.narrowings.view(&caller.toolset, &catalogue, &rules.presets);
         World {
@@ -178,42 +184,51 @@ impl Engine {
     /// once (at most the connect timeout; servers that start lazily are started by this). Once a
     /// server has been tried, nobody waits for it again.
     pub async fn listing_world(&self, caller: &Caller) -> World {
-        self.listed().await;
+        self.listed(caller).await;
         self.world(caller)
     }
 
-    /// The snapshot in force, for what no caller asks.
+    /// The snapshot in force of everybody who signed in nowhere, for what no caller asks.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
-        self.shared.catalogue.load_full()
+        self.shared.views.base()
+    }
+
+    /// The snapshot in force of one caller, whatever its toolset.
+    #[must_use]
+    pub fn catalogue_of(&self, caller: &Caller) -> Arc<Catalogue> {
+        self.shared.views.of(caller.principal.key())
     }
 
     /// As [`Engine::catalogue`], when every server has been tried, as for [`Engine::listing_world`].
     pub async fn listed_catalogue(&self) -> Arc<Catalogue> {
-        self.listed().await;
+        self.until_listed(None).await;
         self.catalogue()
     }
 
-    async fn listed(&self) {
-        if self.is_pending() {
-            self.wait_until_listed().await;
-        }
+    /// As [`Engine::catalogue_of`], when every server has been tried, as for [`Engine::listing_world`].
+    pub(crate) async fn listed_catalogue_of(&self, caller: &Caller) -> Arc<Catalogue> {
+        self.listed(caller).await;
+        self.catalogue_of(caller)
+    }
+
+    async fn listed(&self, caller: &Caller) {
+        let own = self.meet(&caller.principal);
+        self.until_listed(own.as_deref()).await;
     }
 
     /// Whether a listing would still have to wait.
-    pub(crate) fn is_pending(&self) -> bool {
-        !self.shared.settled.load(Ordering::Acquire)
+    pub(crate) fn is_pending(&self, own: Option<&views::Own>) -> bool {
+        self.shared.base.is_pending() || own.is_some_and(|own| own.lists.is_pending())
     }
 
-    pub(crate) async fn wait_until_listed(&self) {
-        for server in self.shared.with_book(|book| book.lazy()) {
-            self.refresh(server);
+    /// Waits until what everybody shares is listed, and what the principal has of its own.
+    pub(crate) async fn until_listed(&self, own: Option<&views::Own>) {
+        if self.shared.base.is_pending() {
+            Box::pin(self.wait_until_listed(&self.shared.base)).await;
         }
-        let limit = self.shared.settings.load().upstream.connect_timeout;
-        let mut published = self.shared.published.subscribe();
-        let listed = published.wait_for(|published| self.shared.is_settled_at(*published));
-        if tokio::time::timeout(limit, listed).await.is_err() {
-            tracing::warn!("some servers are still starting; the listing goes on without them");
+        if let Some(own) = own.filter(|own| own.lists.is_pending()) {
+            Box::pin(self.wait_until_listed(&own.lists)).await;
         }
     }
 
@@ -266,6 +281,11 @@ impl Engine {
             name: server.entry.name.to_string(),
             availability: server.availability.clone(),
             tools: tools.get(server.entry.name.as_str()).copied().unwrap_or_default(),
+            signed_in: server
+                .entry
+                .auth
+                .is_on()
+                .then(|| self.shared.views.signed_in(&server.entry.name)),
         };
         Readiness {
             ready: writable.is_ok(),
@@ -294,6 +314,16 @@ impl Engine {
         self.shared.tasks.wait().await;
         self.shared.upstreams.shutdown().await;
         self.shared.ledger.close().await;
+    }
+}
+
+impl Shared {
+    /// Takes over a set of entries; says which of the servers that all share are to be listed.
+    fn take_over(&self, entries: &[Arc<ServerEntry>]) -> Vec<ServerName> {
+        self.upstreams.apply(entries);
+        self.views.apply(entries);
+        self.base
+            .with_book(|book| book.apply(entries, |entry| !entry.auth.is_on()))
     }
 }
 

@@ -10,11 +10,15 @@ use countersign_core::refusal::Refusal;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::sign_in::AuthRequired;
+
 /// What became of a request.
 #[derive(Debug)]
 pub enum Outcome {
     /// Not admitted.
     Refused(Refusal),
+    /// The caller has to sign in to the server first, and nothing ran.
+    AuthRequired(Box<AuthRequired>),
     /// The ledger could not record the intent, so the call was not made (I6).
     Unrecorded {
         /// Why, without any secret.
@@ -60,11 +64,27 @@ pub struct Provenance {
 #[derive(Debug, Clone)]
 pub enum Change {
     /// The list of tools differs from the one before.
-    Tools,
+    Tools {
+        /// Whose; `None` for everybody who has no list of its own ([`crate::Engine::concerns`]).
+        to: Option<PrincipalKey>,
+    },
     /// The list of prompts differs from the one before.
-    Prompts,
+    Prompts {
+        /// Whose, as for tools.
+        to: Option<PrincipalKey>,
+    },
     /// The list of resources or templates differs from the one before.
-    Resources,
+    Resources {
+        /// Whose, as for tools.
+        to: Option<PrincipalKey>,
+    },
+    /// A person signed in to a server.
+    SignedIn {
+        /// For whom.
+        to: PrincipalKey,
+        /// The server.
+        server: ServerName,
+    },
     /// A resource changed; parameters as the server sent them.
     ResourceUpdated {
         /// Whose subscription; `None` for a shared connection.
@@ -123,6 +143,9 @@ pub struct ServerReadiness {
     pub availability: Availability,
     /// How many tools are served from its last listing.
     pub tools: usize,
+    /// How many principals are signed in to it now, of those that were served lately; absent where nobody has to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signed_in: Option<usize>,
 }
 
 /// Something that is refused before it is a call: a foreign session, a foreign origin.

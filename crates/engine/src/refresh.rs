@@ -1,20 +1,19 @@
-//! Keeps the snapshot current: lists servers, retries those that failed, publishes what changed.
+//! Keeps books current: lists servers, retries those that failed, follows what they announce.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_core::catalogue::{Catalogue, Finding, Parts};
+use countersign_core::listing::Listing;
 use countersign_core::names::ServerName;
+use countersign_core::principal::PrincipalKey;
 use countersign_core::server::ServerEntry;
-use countersign_core::toolset;
-use countersign_upstream::Event;
+use countersign_upstream::{Error, Event};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 
-use crate::book::{Book, Next};
+use crate::book::{Next, Unlisted};
+use crate::lists::Lists;
 use crate::outcome::Change;
+use crate::publish::{self, Whose};
 use crate::{Engine, Shared};
 
 /// The wait after the first failed listing; it doubles up to [`RETRY_MOST`].
@@ -24,77 +23,77 @@ const GATHER_MOST: Duration = Duration::from_secs(5);
 /// The longest wait between two tries of a server that fails.
 const RETRY_MOST: Duration = Duration::from_secs(30);
 
-impl Shared {
-    /// Runs a function on the book; the lock is never held over an await.
-    pub(crate) fn with_book<T>(&self, act: impl FnOnce(&mut Book) -> T) -> T {
-        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = act(&mut book);
-        self.settle(&book);
-        done
-    }
-
-    // INVARIANT: nothing here takes a lock while the book is held: waiters of `published` take the book.
-    /// Notes whether a listing would still have to wait, so that a call asks for it without a lock.
-    fn settle(&self, book: &Book) {
-        let settled = !book.is_pending() && book.revision() <= self.revision.load(Ordering::Acquire);
-        self.settled.store(settled, Ordering::Release);
-    }
-
-    /// Whether every server has been tried and the snapshot of that revision shows it.
-    pub(crate) fn is_settled_at(&self, published: u64) -> bool {
-        let book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
-        !book.is_pending() && book.revision() <= published
-    }
-
-    /// Asks for a new snapshot.
-    pub(crate) fn republish(&self) {
-        self.dirty.notify_one();
-    }
-}
-
 impl Engine {
     /// Starts a listing of a server unless one is under way.
-    pub(crate) fn refresh(&self, server: ServerName) {
-        let listing = list(Arc::clone(&self.shared), server);
-        // Whoever asks for it may run where connections are served, and a long listing would hold them up.
-        self.shared.tasks.spawn_on(
-            self.shared.stop.clone().run_until_cancelled_owned(listing),
-            &self.shared.runtime,
-        );
+    pub(crate) fn refresh(&self, lists: &Arc<Lists>, server: ServerName) {
+        self.shared.refresh(lists, server);
     }
 
     /// Starts the tasks that live as long as the engine.
     pub(crate) fn start_loops(&self, events: mpsc::Receiver<Event>) {
-        let stop = self.shared.stop.clone();
-        self.shared.tasks.spawn(
-            stop.clone()
-                .run_until_cancelled_owned(publish(Arc::clone(&self.shared))),
-        );
-        self.shared
-            .tasks
-            .spawn(stop.run_until_cancelled_owned(follow(Arc::clone(&self.shared), events)));
+        let shared = &self.shared;
+        shared.spawn(&shared.base, publish::publish(Arc::clone(shared), Whose::Everybody));
+        shared.spawn(&shared.base, follow(Arc::clone(shared), events));
+        shared.spawn(&shared.base, crate::views::forget_unused(Arc::clone(shared)));
+    }
+
+    /// Waits until every server of some lists was listed or has failed once, at most the connect timeout;
+    /// those that start with the first use are started by this.
+    pub(crate) async fn wait_until_listed(&self, lists: &Arc<Lists>) {
+        for server in lists.with_book(|book| book.lazy()) {
+            self.refresh(lists, server);
+        }
+        let limit = self.shared.settings.load().upstream.connect_timeout;
+        let mut published = lists.published.subscribe();
+        let listed = published.wait_for(|published| lists.is_settled_at(*published));
+        if tokio::time::timeout(limit, listed).await.is_err() {
+            tracing::warn!("some servers are still starting; the listing goes on without them");
+        }
+    }
+
+    /// A call could not be sent although its server counts as ready: listing it shows how it stands.
+    pub(crate) fn doubt(&self, principal: &PrincipalKey, server: &ServerName) {
+        let lists = self.shared.lists_of(server, Some(principal));
+        if let Some(lists) = lists.filter(|lists| lists.with_book(|book| book.is_ready(server))) {
+            relist(&self.shared, &lists, server.clone());
+        }
+    }
+}
+
+impl Shared {
+    /// Starts a listing of a server unless one is under way.
+    pub(crate) fn refresh(self: &Arc<Self>, lists: &Arc<Lists>, server: ServerName) {
+        self.spawn(lists, list(Arc::clone(self), Arc::clone(lists), server));
+    }
+
+    /// Runs a task as long as the lists are kept.
+    pub(crate) fn spawn(&self, lists: &Lists, task: impl Future<Output = ()> + Send + 'static) {
+        // Whoever asks for it may run where connections are served, and a long listing would hold them up.
+        self.tasks
+            .spawn_on(lists.stop.clone().run_until_cancelled_owned(task), &self.runtime);
+    }
+
+    /// The lists that a server's listing goes into: its own connection's principal's where each signs in.
+    fn lists_of(&self, server: &ServerName, principal: Option<&PrincipalKey>) -> Option<Arc<Lists>> {
+        if !self.views.asks_for_sign_in(server) {
+            return Some(Arc::clone(&self.base));
+        }
+        let own = self.views.find(principal?)?;
+        Some(Arc::clone(&own.lists))
     }
 }
 
 /// Lists one server, again while changes are announced, and later again while it fails.
-async fn list(shared: Arc<Shared>, server: ServerName) {
+async fn list(shared: Arc<Shared>, lists: Arc<Lists>, server: ServerName) {
     let mut after = None;
     loop {
-        let Some((entry, turn)) = shared.with_book(|book| book.begin(&server, after)) else {
+        let Some((entry, turn)) = lists.with_book(|book| book.begin(&server, after)) else {
             return;
         };
-        let listed_as = shared.settings.load().listed_as.clone();
-        let known = shared.with_book(|book| book.listing(&server));
-        let place = shared.places.acquire().await;
-        let listed = shared
-            .upstreams
-            .list_again(&server, &listed_as, &known)
-            .await
-            .map_err(|error| error.reason().to_owned());
-        drop(place);
+        let listed = ask(&shared, &lists, &entry).await;
         log_listing(&entry, &listed);
-        let next = shared.with_book(|book| book.end(&entry, listed));
-        shared.republish();
+        let next = lists.with_book(|book| book.end(&entry, listed));
+        lists.republish();
         let wait = match next {
             Next::Rest => return,
             Next::Again(unchanged) => gather_for(shared.settings.load().debounce, unchanged),
@@ -102,6 +101,32 @@ async fn list(shared: Arc<Shared>, server: ServerName) {
         };
         tokio::time::sleep(wait).await;
         after = Some(turn);
+    }
+}
+
+/// Asks a server for its lists, over the connection of whose they are.
+async fn ask(shared: &Shared, lists: &Lists, entry: &ServerEntry) -> Result<Arc<Listing>, Unlisted> {
+    let server = &entry.name;
+    let known = lists.with_book(|book| book.listing(server));
+    // A server that keeps one principal's listing waiting does not hold up those that all share.
+    let (places, listed_as, known) = match &lists.whose {
+        None => (&shared.places, shared.settings.load().listed_as.clone(), known),
+        Some(principal) => (
+            &shared.own_places,
+            principal.clone(),
+            shared.views.known_to_others(entry, known),
+        ),
+    };
+    let place = places.acquire().await;
+    let listed = shared.upstreams.list_again(server, &listed_as, &known).await;
+    drop(place);
+    match listed {
+        Ok(listing) if lists.whose.is_some() => Ok(shared.views.shared_listing(entry, listing)),
+        Ok(listing) => Ok(Arc::new(listing)),
+        Err(Error::AuthRequired { .. }) => Err(Unlisted::AuthRequired),
+        Err(error @ (Error::Unknown(_) | Error::Unavailable { .. })) => Err(Unlisted::Unavailable {
+            reason: error.reason().to_owned(),
+        }),
     }
 }
 
@@ -120,7 +145,7 @@ fn retry_wait(failures: u32) -> Duration {
         .min(RETRY_MOST)
 }
 
-fn log_listing(entry: &ServerEntry, listed: &Result<countersign_core::listing::Listing, String>) {
+fn log_listing(entry: &ServerEntry, listed: &Result<Arc<Listing>, Unlisted>) {
     let server = entry.name.as_str();
     match listed {
         Ok(listing) => tracing::info!(
@@ -132,156 +157,8 @@ fn log_listing(entry: &ServerEntry, listed: &Result<countersign_core::listing::L
             set_aside = listing.problems.len(),
             "server listed"
         ),
-        Err(reason) => tracing::warn!(server, %reason, "server unavailable"),
-    }
-}
-
-/// What callers were told of last, and until when they are told nothing more.
-#[derive(Debug)]
-struct Told {
-    catalogue: Arc<Catalogue>,
-    quiet: Option<Instant>,
-    untold: bool,
-}
-
-impl Told {
-    fn of(catalogue: Arc<Catalogue>) -> Self {
-        Self {
-            catalogue,
-            quiet: None,
-            untold: false,
-        }
-    }
-
-    /// Tells callers which of their lists differ from what they were told of last: at once, and then not again
-    /// within the debounce. A list that changed and changed back meanwhile has not changed.
-    fn tell(&mut self, shared: &Shared) {
-        if self.quiet.is_some_and(|quiet| Instant::now() < quiet) {
-            self.untold = true;
-            return;
-        }
-        self.untold = false;
-        let now = shared.catalogue.load_full();
-        let before = std::mem::replace(&mut self.catalogue, Arc::clone(&now));
-        let changes = [
-            (!before.shows_same_tools(&now), Change::Tools),
-            (!before.shows_same_prompts(&now), Change::Prompts),
-            (!before.shows_same_resources(&now), Change::Resources),
-        ];
-        for (_, change) in changes.into_iter().filter(|(differs, _)| *differs) {
-            self.quiet = Some(Instant::now() + shared.settings.load().debounce);
-            shared.announce(change);
-        }
-    }
-
-    /// When what is left to tell may be told.
-    fn due(&self) -> Option<Instant> {
-        self.quiet.filter(|_| self.untold)
-    }
-}
-
-/// Builds and publishes a snapshot whenever the book has changed; bursts become one.
-async fn publish(shared: Arc<Shared>) {
-    let told = Arc::new(Mutex::new(Told::of(shared.catalogue.load_full())));
-    loop {
-        let due = told.lock().unwrap_or_else(PoisonError::into_inner).due();
-        let is_new = tokio::select! {
-            () = shared.dirty.notified() => true,
-            () = at(due) => false,
-        };
-        // Off the threads that serve calls: building, comparing and freeing grow with the catalogue.
-        let (here, told) = (Arc::clone(&shared), Arc::clone(&told));
-        let done = tokio::task::spawn_blocking(move || {
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            if !is_new {
-                told.tell(&here);
-                return;
-            }
-            let (revision, servers) = here.with_book(|book| (book.revision(), book.servers()));
-            let naming = here.settings.load().naming.clone();
-            let before = here.catalogue.load_full();
-            let next = before.next(Parts {
-                version: revision,
-                naming,
-                servers,
-            });
-            let idle = toolset::idle_rules(&next, &here.rules.load().presets);
-            let next = next.with_findings(idle);
-            drop(before);
-            here.swap_in(&Arc::new(next), revision, &mut told);
-        });
-        if let Err(error) = done.await {
-            tracing::error!(%error, "the catalogue could not be built; the one before stays in force");
-        }
-    }
-}
-
-/// Ends at an instant; without one, never.
-async fn at(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due).await,
-        None => std::future::pending().await,
-    }
-}
-
-impl Shared {
-    /// Publishes the book as it is. For the start alone, where nothing else publishes.
-    pub(crate) fn publish_now(&self) {
-        let (revision, servers) = self.with_book(|book| (book.revision(), book.servers()));
-        let naming = self.settings.load().naming.clone();
-        let version = revision;
-        let mut told = Told::of(self.catalogue.load_full());
-        self.swap_in(
-            &Arc::new(Catalogue::build(Parts {
-                version,
-                naming,
-                servers,
-            })),
-            revision,
-            &mut told,
-        );
-    }
-
-    /// Puts a snapshot in force and tells callers which of their lists differ.
-    fn swap_in(&self, catalogue: &Arc<Catalogue>, revision: u64, told: &mut Told) {
-        let before = self.catalogue.swap(Arc::clone(catalogue));
-        log_findings(before.findings(), catalogue.findings());
-        told.tell(self);
-        self.revision.store(revision, Ordering::Release);
-        self.published.send_replace(revision);
-        self.with_book(|_| ());
-    }
-
-    fn announce(&self, change: Change) {
-        // Without a listener there is nobody to tell.
-        drop(self.changes.send(change));
-    }
-}
-
-/// Says what is new since the snapshot before, and what is mended; what stays is not said again.
-fn log_findings(before: &[Finding], now: &[Finding]) {
-    let listed = |finding: &Finding| {
-        let servers: Vec<&str> = finding.servers.iter().map(ServerName::as_str).collect();
-        servers.join(", ")
-    };
-    let (old, new): (BTreeSet<&Finding>, BTreeSet<&Finding>) = (before.iter().collect(), now.iter().collect());
-    for finding in new.difference(&old) {
-        tracing::warn!(
-            kind = finding.kind.word(),
-            servers = listed(finding),
-            subject = finding.subject.as_deref(),
-            what = %finding.what,
-            way_out = %finding.way_out,
-            "finding"
-        );
-    }
-    for finding in old.difference(&new) {
-        tracing::info!(
-            kind = finding.kind.word(),
-            servers = listed(finding),
-            subject = finding.subject.as_deref(),
-            "finding is no more"
-        );
+        Err(Unlisted::Unavailable { reason }) => tracing::warn!(server, %reason, "server unavailable"),
+        Err(Unlisted::AuthRequired) => tracing::info!(server, "server asks for a sign-in"),
     }
 }
 
@@ -289,12 +166,22 @@ fn log_findings(before: &[Finding], now: &[Finding]) {
 async fn follow(shared: Arc<Shared>, mut events: mpsc::Receiver<Event>) {
     while let Some(event) = events.recv().await {
         match event {
-            Event::ListChanged { server } => relist(&shared, server),
-            Event::Down { server, reason } => {
+            Event::ListChanged { server, principal } => {
+                if let Some(lists) = shared.lists_of(&server, principal.as_ref()) {
+                    relist(&shared, &lists, server);
+                }
+            }
+            Event::Down {
+                server,
+                principal,
+                reason,
+            } => {
                 tracing::warn!(%server, %reason, "connection ended");
-                shared.with_book(|book| book.down(&server, &reason));
-                shared.republish();
-                relist(&shared, server);
+                if let Some(lists) = shared.lists_of(&server, principal.as_ref()) {
+                    lists.with_book(|book| book.down(&server, &reason));
+                    lists.republish();
+                    relist(&shared, &lists, server);
+                }
             }
             Event::ResourceUpdated {
                 server: _,
@@ -327,35 +214,18 @@ async fn follow(shared: Arc<Shared>, mut events: mpsc::Receiver<Event>) {
     }
 }
 
-impl Engine {
-    /// A call could not be sent although its server counts as ready: listing it shows how it stands.
-    pub(crate) fn doubt(&self, server: &ServerName) {
-        if self.shared.with_book(|book| book.is_ready(server)) {
-            relist(&self.shared, server.clone());
-        }
-    }
-}
-
 /// Lists a server after the debounce; what is announced meanwhile is part of that listing.
-fn relist(shared: &Arc<Shared>, server: ServerName) {
-    let gathering = shared
-        .gathering
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .insert(server.clone());
-    if !gathering {
+fn relist(shared: &Arc<Shared>, lists: &Arc<Lists>, server: ServerName) {
+    if !lists.gather(&server) {
         return;
     }
-    let (task, stop) = (Arc::clone(shared), shared.stop.clone());
-    shared.tasks.spawn(stop.run_until_cancelled_owned(async move {
-        let unchanged = task.with_book(|book| book.unchanged(&server));
+    let (task, of) = (Arc::clone(shared), Arc::clone(lists));
+    shared.spawn(lists, async move {
+        let unchanged = of.with_book(|book| book.unchanged(&server));
         tokio::time::sleep(gather_for(task.settings.load().debounce, unchanged)).await;
-        task.gathering
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&server);
-        list(task, server).await;
-    }));
+        of.gathered(&server);
+        list(task, of, server).await;
+    });
 }
 
 fn uri_of(params: &str) -> Option<String> {

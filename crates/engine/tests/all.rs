@@ -76,6 +76,7 @@ fn entry(name: &str, folder: &Path, start: Start, seed: &str) -> Arc<ServerEntry
         start,
         trust: AnnotationTrust::Ignored,
         sharing: Sharing::PerPrincipal,
+        auth: countersign_core::server::Auth::None,
         access: Vec::new(),
         family: None,
         transport: Transport::Stdio {
@@ -110,6 +111,7 @@ fn settings() -> Settings {
         listed_as: Principal::local().key().clone(),
         debounce: Duration::from_millis(10),
         shown: Arc::new(serde_json::json!({})),
+        pages: None,
         hash: "hash".to_owned(),
     }
 }
@@ -258,7 +260,7 @@ async fn a_list_change_reaches_callers_when_the_list_differs() {
     let mut changes = engine.changes();
     result(call(&engine, "x_small_change", "{}").await);
     let change = tokio::time::timeout(CEILING, changes.recv()).await.unwrap().unwrap();
-    assert!(matches!(change, Change::Tools), "{change:?}");
+    assert!(matches!(change, Change::Tools { .. }), "{change:?}");
     assert!(engine.catalogue().tool("x_small_added").is_some());
     engine.shutdown().await;
 }

@@ -17,6 +17,8 @@ pub(crate) const CAPACITY: usize = 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct Events {
     server: ServerName,
+    /// Whose connection speaks; `None` for a shared one.
+    principal: Option<PrincipalKey>,
     sender: mpsc::Sender<Event>,
     /// A list change waits for room: more of them say nothing new.
     waiting: Arc<AtomicBool>,
@@ -27,7 +29,18 @@ impl Events {
     pub(crate) fn new(server: ServerName, sender: mpsc::Sender<Event>) -> Self {
         Self {
             server,
+            principal: None,
             sender,
+            waiting: Arc::default(),
+        }
+    }
+
+    /// The same for one principal's connection.
+    pub(crate) fn of(&self, principal: Option<PrincipalKey>) -> Self {
+        Self {
+            server: self.server.clone(),
+            principal,
+            sender: self.sender.clone(),
             waiting: Arc::default(),
         }
     }
@@ -39,6 +52,7 @@ impl Events {
         }
         let event = Event::ListChanged {
             server: self.server.clone(),
+            principal: self.principal.clone(),
         };
         match self.sender.try_reserve() {
             Ok(permit) => {
@@ -92,6 +106,7 @@ impl Events {
     pub(crate) fn down(&self, reason: &str) {
         self.offer(Event::Down {
             server: self.server.clone(),
+            principal: self.principal.clone(),
             reason: reason.to_owned(),
         });
     }

@@ -64,6 +64,12 @@ pub enum Error {
         /// Why, without any secret.
         reason: String,
     },
+    /// Its principal has to sign in to it first. A call that ends so was not sent.
+    #[error("server {server} needs a sign-in")]
+    AuthRequired {
+        /// The server.
+        server: ServerName,
+    },
 }
 
 impl Error {
@@ -73,6 +79,7 @@ impl Error {
         match self {
             Self::Unknown(_) => "it is not in the catalogue",
             Self::Unavailable { reason, .. } => reason,
+            Self::AuthRequired { .. } => "it needs a sign-in",
         }
     }
 }
@@ -102,6 +109,8 @@ pub enum Event {
     ListChanged {
         /// The server.
         server: ServerName,
+        /// Whose connection was told; `None` for a shared one.
+        principal: Option<PrincipalKey>,
     },
     /// A resource changed.
     ResourceUpdated {
@@ -134,6 +143,8 @@ pub enum Event {
     Down {
         /// The server.
         server: ServerName,
+        /// Whose connection it was; `None` for a shared one.
+        principal: Option<PrincipalKey>,
         /// Why, without any secret.
         reason: String,
     },
@@ -225,6 +236,13 @@ impl Upstreams {
     pub fn start(&self, server: &ServerName) -> Result<(), Error> {
         self.pool.known(server)?.start();
         Ok(())
+    }
+
+    /// A principal's lists are no longer kept: its connection to a server ends when it is not used for long.
+    pub fn release(&self, server: &ServerName, principal: &PrincipalKey) {
+        if let Some(server) = self.pool.server(server) {
+            server.release(principal);
+        }
     }
 
     /// Ends every connection and every child process.

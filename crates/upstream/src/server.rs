@@ -235,7 +235,7 @@ impl Server {
             whose: Whose {
                 server: self.entry.name.clone(),
                 principal: key.clone(),
-                events: self.events.clone(),
+                events: self.events.of(key.clone()),
                 log: Arc::clone(&self.log),
                 wished,
             },
@@ -264,7 +264,7 @@ impl Server {
                 // What a server that was away publishes now may differ from what it published before; a
                 // listing that made the connection finds out by itself.
                 if slot.since.replace(Instant::now()).is_some() && purpose == Purpose::Call {
-                    self.events.list_changed();
+                    connection.events.list_changed();
                 }
                 slot.place = Place::Up(Arc::clone(&connection));
                 self.end_when_unused(key, &connection);
@@ -328,6 +328,13 @@ impl Server {
         state.slots.remove(key);
         connection.end("it was not used for long");
         true
+    }
+
+    /// Nobody keeps what is listed over a principal's connection: it may end when it is not used for long.
+    pub(crate) fn release(&self, principal: &PrincipalKey) {
+        if let Some(slot) = self.lock().slots.get_mut(&Some(principal.clone())) {
+            slot.lists = false;
+        }
     }
 
     /// Takes over what principals of a former version of the entry wish to be told of.

@@ -7,7 +7,7 @@ use countersign_core::effect::AnnotationTrust;
 use countersign_core::exact::Digest;
 use countersign_core::glob::Glob;
 use countersign_core::names::ServerName;
-use countersign_core::server::{AccessRule, ServerEntry, Sharing, Start};
+use countersign_core::server::{AccessRule, Auth, ServerEntry, Sharing, Start};
 
 use super::{Rules, digest, family, foreign, transport};
 use crate::fields::{Field, Fields, Numbers, Reader};
@@ -60,6 +60,7 @@ pub(super) fn read(
         } else {
             Sharing::PerPrincipal
         },
+        auth: Auth::None,
         access,
         family,
         transport,

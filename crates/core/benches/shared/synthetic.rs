@@ -112,6 +112,7 @@ fn server(place: usize, tools: std::ops::Range<usize>) -> Server {
         start: Start::Boot,
         trust: AnnotationTrust::Ignored,
         sharing: Sharing::Shared,
+        auth: countersign_core::server::Auth::None,
         access: Vec::new(),
         family: None,
         transport: Transport::Http {

@@ -29,6 +29,7 @@ fn server(name: &str, trust: AnnotationTrust, availability: Availability, listin
         start: Start::Boot,
         trust,
         sharing: Sharing::PerPrincipal,
+        auth: crate::server::Auth::None,
         access: Vec::new(),
         family: None,
         transport: Transport::Http {

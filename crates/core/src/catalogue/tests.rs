@@ -28,6 +28,7 @@ fn entry(name: &str, tool_prefix: Option<&str>) -> ServerEntry {
         start: Start::Boot,
         trust: AnnotationTrust::Ignored,
         sharing: Sharing::PerPrincipal,
+        auth: crate::server::Auth::None,
         access: Vec::new(),
         family: None,
         transport: Transport::Http {

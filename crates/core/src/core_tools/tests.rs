@@ -39,6 +39,8 @@ fn arguments_of_core_tools() {
         core_server_stop(server)
         core_server_restart(server)
         core_config_get()
-        core_events(limit)"#]]
+        core_events(limit)
+        core_auth_login(server)
+        core_auth_logout(server)"#]]
     .assert_eq(&parameters.join("\n"));
 }

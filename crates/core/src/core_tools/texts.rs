@@ -20,6 +20,9 @@ const STOPS: &str = r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentH
 /// As stopping, and a second time does it again.
 const RESTARTS: &str = r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false}"#;
 
+/// It gives back what lets the gateway act for its caller; a second time there is nothing to give back.
+const SIGNS_OUT: &str = r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":true}"#;
+
 const NOTHING: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
 
 const SERVER: &str = concat!(
@@ -112,6 +115,18 @@ const EVENTS: &str = concat!(
     r#""required":["events"]}"#
 );
 
+const SIGN_IN: &str = concat!(
+    r#"{"type":"object","properties":{"status":{"type":"string","enum":["auth_required","signed_in"]},"#,
+    r#""server":{"type":"string"},"auth_url":{"type":"string","format":"uri","#,
+    r#""description":"Where the person signs in; there while it is needed."}},"#,
+    r#""required":["status","server"]}"#
+);
+
+const SIGN_OUT: &str = concat!(
+    r#"{"type":"object","properties":{"status":{"type":"string","enum":["signed_out","not_signed_in"]},"#,
+    r#""server":{"type":"string"}},"required":["status","server"]}"#
+);
+
 /// The texts of one core tool.
 pub(super) fn of(tool: CoreTool) -> Text {
     match tool {
@@ -157,6 +172,16 @@ pub(super) fn of(tool: CoreTool) -> Text {
             "Recent events",
             "Show the latest entries of the trail: what was asked, what was decided and what became of it.",
             (LIMIT, EVENTS, READS),
+        ),
+        CoreTool::AuthLogin => text(
+            "Sign in to a server",
+            "Get the link by which the person you act for signs in to an upstream server that asks for it. Show them the link as it is; it works once, within ten minutes. The server's tools are listed when they are done.",
+            (SERVER, SIGN_IN, READS),
+        ),
+        CoreTool::AuthLogout => text(
+            "Sign out of a server",
+            "Give up the sign-in to an upstream server of the person you act for. Its tools are no longer listed for them until they sign in again.",
+            (SERVER, SIGN_OUT, SIGNS_OUT),
         ),
     }
 }

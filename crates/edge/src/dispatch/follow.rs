@@ -80,9 +80,11 @@ pub(super) fn owned(job: &Job, frame: &Frame, outcome: Outcome) -> Outcome {
             Some(result) => Outcome::Result { result, from },
             None => Outcome::Error { error, from },
         },
-        other @ (Outcome::Refused(_) | Outcome::Unrecorded { .. } | Outcome::Failed { .. } | Outcome::Cancelled) => {
-            other
-        }
+        other @ (Outcome::Refused(_)
+        | Outcome::AuthRequired(_)
+        | Outcome::Unrecorded { .. }
+        | Outcome::Failed { .. }
+        | Outcome::Cancelled) => other,
     }
 }
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use countersign_core::admit::Ask;
 use countersign_core::outcome::Fate;
+use countersign_core::principal::Caller;
 use countersign_core::refusal::{Code, Refusal};
-use countersign_engine::{Engine, Outcome};
+use countersign_engine::{AuthRequired, Engine, Outcome};
 use countersign_wire::authored;
 use countersign_wire::bridge;
 use countersign_wire::codes;
@@ -15,7 +16,7 @@ use countersign_wire::version::{Era, Version};
 
 use super::ask::Work;
 use super::follow::Follows;
-use super::{Asking, Request, error_data};
+use super::{Asking, Request, error_data, sign_in};
 use crate::answer::Answer;
 use crate::method::Method;
 use crate::running::Finished;
@@ -66,7 +67,7 @@ pub(super) fn own_result(frame: &Frame, result: &str) -> Answer {
 }
 
 /// The answer to an outcome; nothing when the caller took the call back.
-pub(super) fn render(frame: &Frame, engine: &Engine, outcome: Outcome) -> Finished {
+pub(super) fn render(frame: &Frame, (engine, caller): (&Engine, &Caller), outcome: Outcome) -> Finished {
     let answer = match outcome {
         Outcome::Result { result, from: _ } => own_result(frame, result.get()),
         Outcome::Error { error, from: _ } => {
@@ -78,18 +79,19 @@ pub(super) fn render(frame: &Frame, engine: &Engine, outcome: Outcome) -> Finish
             Answer::raw_error(frame.version, &frame.id, &error)
         }
         Outcome::Refused(refusal) if is_for_the_model(refusal.code) => {
-            failed(frame, engine, refusal.code.word(), &refusal.sentence)
+            failed(frame, (engine, caller), refusal.code.word(), &refusal.sentence)
         }
+        Outcome::AuthRequired(required) => auth_required(frame, (engine, caller), &required),
         Outcome::Refused(refusal) => Answer::fault(frame.version, &frame.id, refused(frame, &refusal)),
         Outcome::Unrecorded { reason } => {
             let sentence = format!("the call was not made because it could not be recorded: {reason}");
-            failed(frame, engine, Fate::NotSent.word(), &sentence)
+            failed(frame, (engine, caller), Fate::NotSent.word(), &sentence)
         }
         Outcome::Failed {
             fate,
             sentence,
             from: _,
-        } => failed(frame, engine, fate.word(), &sentence),
+        } => failed(frame, (engine, caller), fate.word(), &sentence),
         Outcome::Cancelled => return None,
     };
     Some(answer)
@@ -149,7 +151,7 @@ fn refused(frame: &Frame, refusal: &Refusal) -> Fault {
 
 /// A call that did not run, or whose answer was lost; `code` is its stable code. A model reads results, so for a tool it is
 /// a result that says so.
-fn failed(frame: &Frame, engine: &Engine, code: &str, sentence: &str) -> Answer {
+fn failed(frame: &Frame, world: (&Engine, &Caller), code: &str, sentence: &str) -> Answer {
     if frame.method != Method::CallTool {
         let mut fault = Fault::new(codes::INTERNAL_ERROR, sentence);
         let uri = frame.is_about_a_resource().then_some(frame.subject.as_str());
@@ -161,7 +163,24 @@ fn failed(frame: &Frame, engine: &Engine, code: &str, sentence: &str) -> Answer 
         object::quote(code),
         object::quote(sentence)
     );
-    let catalogue = engine.catalogue();
+    error_result(frame, world, sentence, &said)
+}
+
+/// A call whose server waits for its caller's sign-in, for a client that cannot be sent there.
+fn auth_required(frame: &Frame, world: (&Engine, &Caller), required: &AuthRequired) -> Answer {
+    let sentence = required.sentence();
+    let data = sign_in::data(required, &sentence);
+    if frame.method == Method::CallTool {
+        return error_result(frame, world, &sentence, &data);
+    }
+    let mut fault = Fault::new(codes::INTERNAL_ERROR, sentence);
+    fault.data = Some(data);
+    Answer::fault(frame.version, &frame.id, fault)
+}
+
+/// An error of a tool, as a result that a model reads.
+fn error_result(frame: &Frame, (engine, caller): (&Engine, &Caller), sentence: &str, said: &str) -> Answer {
+    let catalogue = engine.catalogue_of(caller);
     let has_output_schema = catalogue
         .tool(&frame.subject)
         .is_some_and(|tool| tool.definition.output_schema.is_some());
@@ -171,7 +190,7 @@ fn failed(frame: &Frame, engine: &Engine, code: &str, sentence: &str) -> Answer 
         let meta = format!(r#"{{"countersign/outcome":{said}}}"#);
         object::edit(&result, &[Edit::Set("_meta", &meta)]).unwrap_or(result)
     } else {
-        authored::tool_error(sentence, Some(&said))
+        authored::tool_error(sentence, Some(said))
     };
     own_result(frame, &result)
 }

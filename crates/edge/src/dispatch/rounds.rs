@@ -287,7 +287,7 @@ fn url_of(question: &Question) -> Option<String> {
 }
 
 /// The bounds of a call are the same each time; only the answers differ.
-fn copy(passage: &Passage) -> Passage {
+pub(super) fn copy(passage: &Passage) -> Passage {
     Passage {
         abilities: passage.abilities.clone(),
         progress_token: passage.progress_token.clone(),

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::ask::Work;
 use super::render::{Frame, own_result, render, unanswered};
 use super::rounds::{Rounds, Unanswered};
-use super::{Asking, Request, follow, invalid, park, trace};
+use super::{Asking, Request, follow, invalid, park, sign_in, trace};
 use crate::answer::Answer;
 use crate::meta_tools::{self, MetaAnswer};
 use crate::method::Method;
@@ -92,6 +92,8 @@ impl Job {
         if let Some(rounds) = &mut rounds {
             rounds.go_on(&mut passage);
         }
+        let engine = &self.shared.engine;
+        let mut after_sign_in = sign_in::Again::of(engine, &work, &passage);
         loop {
             let outcome = match self.once(work, passage, frame).await {
                 Ok(outcome) => outcome,
@@ -99,6 +101,23 @@ impl Job {
                     count(verdict);
                     return Some(answer);
                 }
+            };
+            let outcome = match outcome {
+                Outcome::AuthRequired(required) => {
+                    match Box::pin(sign_in::meet(self, frame, required, after_sign_in.as_ref())).await {
+                        // Once: a call that meets another sign-in is told so.
+                        sign_in::Next::Made => match after_sign_in.take() {
+                            Some(again) => {
+                                (work, passage) = again.into_parts();
+                                continue;
+                            }
+                            None => Outcome::Cancelled,
+                        },
+                        sign_in::Next::Settled(outcome) => outcome,
+                        sign_in::Next::Told(required) => Outcome::AuthRequired(required),
+                    }
+                }
+                outcome => outcome,
             };
             let outcome = follow::owned(self, frame, outcome);
             let next = match &mut rounds {
@@ -124,7 +143,7 @@ impl Job {
                 }
             };
             count(Verdict::of(&outcome));
-            return render(frame, &self.shared.engine, outcome);
+            return render(frame, (engine, &self.caller), outcome);
         }
     }
 

@@ -83,6 +83,7 @@ pub(super) async fn list(asking: &Asking, request: &Request<'_>) -> Result<Answe
             // A task that its server forgot is none any more.
             Outcome::Error { .. }
             | Outcome::Refused(_)
+            | Outcome::AuthRequired(_)
             | Outcome::Unrecorded { .. }
             | Outcome::Failed { .. }
             | Outcome::Cancelled => None,

@@ -28,6 +28,11 @@ fn response(status: StatusCode, body: Body) -> Response<Body> {
     response
 }
 
+/// A text of a kind that the caller says.
+pub(super) fn bare(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
+    response(status, Body::whole(text))
+}
+
 /// A JSON text.
 pub(super) fn json(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
     let mut response = response(status, Body::whole(text));

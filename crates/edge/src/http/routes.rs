@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use hyper::body::Incoming;
 
 use super::body::Body;
-use super::{Connection, Routes, headers, post, reply, streams};
+use super::{Connection, Routes, headers, post, reply, sign_in, streams};
 use crate::guard::{self, Denied};
 use crate::settings::InForce;
 
@@ -123,6 +123,7 @@ async fn route(connection: &Arc<Connection>, in_force: Arc<InForce>, request: Re
             Method::DELETE => streams::end_session(connection, request.headers()),
             _ => reply::not_allowed(MAIN_METHODS),
         },
+        (Routes::Main, path) if sign_in::is_at(path) => sign_in::answer(connection, &in_force, request).await,
         (_, "/health") => read_only(&method, || reply::json(StatusCode::OK, r#"{"status":"live"}"#)),
         (Routes::Main, "/ready") if method == Method::GET => ready(connection).await,
         (Routes::Main, "/ready") => reply::not_allowed("GET"),

@@ -97,6 +97,8 @@ fn settled(outcome: Outcome) -> Settled {
     match outcome {
         Outcome::Result { result, from } => Settled::Result { result, from },
         Outcome::Refused(refusal) => Settled::Refused(refusal),
+        // The way to a sign-in is put into the words of the caller's era elsewhere.
+        outcome @ Outcome::AuthRequired(_) => Settled::Answered(MetaAnswer::Passed(outcome)),
         Outcome::Unrecorded { reason } => {
             let sentence = format!("the call was not made, because it could not be recorded: {reason}");
             Settled::Answered(MetaAnswer::Own(Failure::new("unrecorded", sentence).render()))

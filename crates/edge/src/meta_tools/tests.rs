@@ -47,6 +47,7 @@ fn entry(name: &str, labels: &[(&str, &str)]) -> Arc<ServerEntry> {
         start: Start::Boot,
         trust: AnnotationTrust::Trusted,
         sharing: Sharing::PerPrincipal,
+        auth: countersign_core::server::Auth::None,
         access: Vec::new(),
         family: None,
         transport: Transport::Stdio {

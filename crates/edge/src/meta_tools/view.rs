@@ -87,7 +87,8 @@ impl<'a> View<'a> {
         servers
             .filter_map(|server| {
                 let (state, reason) = match &server.availability {
-                    Availability::Ready => return None,
+                    // Named among the servers that ask for a sign-in.
+                    Availability::Ready | Availability::AuthRequired => return None,
                     Availability::Unlisted => (
                         "unlisted",
                         "its list is not known yet: it is starting, or starts with its first use",
@@ -95,7 +96,6 @@ impl<'a> View<'a> {
                     Availability::Unavailable { reason } => ("unavailable", reason.as_str()),
                     Availability::Suspended => ("suspended", "it is switched off in the catalogue file"),
                     Availability::Stopped => ("stopped", "it was stopped by core_server_stop"),
-                    Availability::AuthRequired => ("auth_required", "it waits for your sign-in"),
                 };
                 Some(Absent {
                     server: server.entry.name.as_str(),

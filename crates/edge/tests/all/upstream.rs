@@ -117,6 +117,7 @@ impl Upstream {
             start: Start::Boot,
             trust: AnnotationTrust::Ignored,
             sharing: Sharing::PerPrincipal,
+            auth: countersign_core::server::Auth::None,
             access: Vec::new(),
             family: None,
             transport: Transport::Http {

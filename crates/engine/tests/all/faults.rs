@@ -38,7 +38,7 @@ async fn engine_over(peer: &Peer, debounce: Duration) -> Arc<Engine> {
 
 /// Waits for one word to callers that tools have changed.
 async fn told_once(changes: &mut tokio::sync::broadcast::Receiver<Change>) {
-    let told = async { while !matches!(changes.recv().await.unwrap(), Change::Tools) {} };
+    let told = async { while !matches!(changes.recv().await.unwrap(), Change::Tools { .. }) {} };
     tokio::time::timeout(crate::CEILING, told).await.unwrap();
 }
 
@@ -66,7 +66,7 @@ fn told(changes: &mut tokio::sync::broadcast::Receiver<Change>) -> usize {
     let mut times = 0;
     loop {
         match changes.try_recv() {
-            Ok(Change::Tools) => times += 1,
+            Ok(Change::Tools { .. }) => times += 1,
             Ok(_) => {}
             Err(TryRecvError::Empty) => return times,
             Err(other) => panic!("{other}"),

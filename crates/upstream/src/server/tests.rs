@@ -28,6 +28,7 @@ async fn a_panic_while_a_connection_is_made_is_not_waited_for_for_ever() {
         start: Start::Boot,
         trust: AnnotationTrust::Ignored,
         sharing: Sharing::Shared,
+        auth: countersign_core::server::Auth::None,
         access: Vec::new(),
         transport: Transport::Http {
             url: Secret::plain("no address"),

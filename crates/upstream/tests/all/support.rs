@@ -64,6 +64,7 @@ pub(crate) fn entry(transport: Transport) -> ServerEntry {
         start: Start::Boot,
         trust: AnnotationTrust::Trusted,
         sharing: Sharing::PerPrincipal,
+        auth: countersign_core::server::Auth::None,
         access: Vec::new(),
         family: None,
         transport,
