@@ -38,6 +38,7 @@ fn shared() -> Arc<Shared> {
         },
         listed_as: Principal::local().key().clone(),
         debounce: Duration::ZERO,
+        pages: None,
         shown: Arc::default(),
         hash: String::new(),
     };

@@ -57,6 +57,7 @@ pub(crate) async fn engine(entries: &[Arc<ServerEntry>]) -> (Arc<Engine>, Ledger
         },
         listed_as: Principal::local().key().clone(),
         debounce: Duration::from_millis(20),
+        pages: None,
         shown: Arc::new(Value::Null),
         hash: "none".to_owned(),
     };
