@@ -159,7 +159,7 @@ pub fn judge(world: &World, caller: &Caller, ask: Ask, origin: Origin) -> Result
             because: Cow::Owned(narrowed.bounds().to_string()),
         },
         // Only what no toolset is asked about gets here.
-        View::Refused(_) => answer("toolset", "not_asked", "what is taken back or followed needs none"),
+        View::Refused(_) => answer("toolset", "not_asked", "what was begun is followed with any"),
     });
     match &world.rules.rights {
         Rights::Open { because } => answers.push(answer("rights", "allowed", because)),

@@ -120,6 +120,8 @@ pub enum Kind {
     Resource,
     /// A prompt.
     Prompt,
+    /// A server.
+    Server,
 }
 
 impl Kind {
@@ -130,6 +132,7 @@ impl Kind {
             Self::Tool => "tool",
             Self::Resource => "resource",
             Self::Prompt => "prompt",
+            Self::Server => "server",
         }
     }
 }

@@ -24,7 +24,7 @@ pub use preset::{Effects, Flaw, FlawKind, List, Place, Preset, Presets, Rule};
 pub use resolve::narrow;
 pub use selector::{MOST, Selector, Selectors};
 
-pub(crate) use awaiting::unable;
+pub(crate) use awaiting::{could_select_of, unable};
 pub(crate) use slots::Slots;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use countersign_core::toolset::{self, Selectors};
 
 use crate::out::Format;
 
@@ -37,7 +38,7 @@ pub(crate) enum Command {
     /// Serve MCP over streamable HTTP.
     Serve(Serve),
     /// Serve one local MCP client over stdin and stdout.
-    Stdio(Folder),
+    Stdio(Stdio),
     /// Take over the servers from Claude Desktop, Claude Code, Cursor or VS Code settings.
     Import(Import),
     /// Check all configuration files.
@@ -66,6 +67,16 @@ pub(crate) struct Folder {
     /// user's configuration folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stdio {
+    #[command(flatten)]
+    pub(crate) folder: Folder,
+    /// Narrow every request to these selectors, with commas between them: `preset:<name>`,
+    /// `server:<name>`, `workflow:<name>` or `tool:<name>`.
+    #[arg(long, value_name = "SELECTORS", value_parser = selectors)]
+    pub(crate) toolset: Option<Selectors>,
 }
 
 #[derive(Debug, Args)]
@@ -151,6 +162,10 @@ pub(crate) enum Sample {
     },
     /// A clock.
     Clock,
+}
+
+fn selectors(text: &str) -> Result<Selectors, toolset::Error> {
+    Selectors::parse_header([text])
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::time::Duration;
 use countersign_config::{Config, Store};
 use countersign_core::catalogue::Naming;
 use countersign_core::principal::Principal;
+use countersign_core::toolset::Selectors;
 use countersign_edge::Edge;
 use countersign_engine::Engine;
 use countersign_store::Ledger;
@@ -111,8 +112,14 @@ impl Gateway {
 }
 
 /// Serves one client over stdin and stdout until its end.
-pub(crate) async fn serve_stdio(dir: PathBuf, config: Config, stop: Stop) -> Result<(), Failure> {
+pub(crate) async fn serve_stdio(
+    dir: PathBuf,
+    config: Config,
+    toolset: Option<Selectors>,
+    stop: Stop,
+) -> Result<(), Failure> {
     let Running { engine, edge } = start(&dir, &config, None, &stop.token)?;
+    let edge = edge.with_toolset(toolset);
     let served = edge.serve_stdio(tokio::io::stdin(), tokio::io::stdout(), stop.token.clone());
     let end = tokio::select! {
         end = served => end,

@@ -1,6 +1,6 @@
 //! `countersign serve` and `countersign stdio`.
 
-use crate::args::{Folder, Serve};
+use crate::args::{Serve, Stdio};
 use crate::failure::Failure;
 use crate::folder;
 use crate::gateway::{self, Gateway, Stop};
@@ -18,9 +18,9 @@ pub(crate) async fn http(flags: Serve) -> Result<(), Failure> {
 }
 
 /// The gateway for one client over stdin and stdout.
-pub(crate) async fn stdio(flags: Folder) -> Result<(), Failure> {
-    let dir = folder::existing(flags.config)?;
+pub(crate) async fn stdio(flags: Stdio) -> Result<(), Failure> {
+    let dir = folder::existing(flags.folder.config)?;
     let config = folder::load(&dir)?;
     let stop = Stop::on_signals()?;
-    gateway::serve_stdio(dir, config, stop).await
+    gateway::serve_stdio(dir, config, flags.toolset, stop).await
 }

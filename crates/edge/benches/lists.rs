@@ -14,8 +14,7 @@ use std::sync::Arc;
 use countersign_core::admit::{Rules, View, World};
 use countersign_core::catalogue::{Catalogue, PAGE};
 use countersign_core::exact::Exact;
-use countersign_core::principal::{Caller, Endpoint, Principal};
-use countersign_core::stages::{Pins, Rights, Toolset, WriteGate};
+use countersign_core::stages::{Pins, Rights, WriteGate};
 use countersign_core::time::Millis;
 use countersign_edge::measured;
 use divan::{Bencher, black_box};
@@ -43,13 +42,8 @@ fn world(tools: usize) -> World {
 
 fn meta_tool(bencher: Bencher<'_, '_>, tools: usize, tool: &str, arguments: &str) {
     let world = world(tools);
-    let caller = Caller {
-        principal: Arc::new(Principal::local()),
-        endpoint: Endpoint::Main,
-        toolset: Toolset::Unscoped { because: "unscoped" },
-    };
     let arguments = Exact::object(arguments).expect("valid arguments");
-    bencher.bench(|| measured::meta_tool(black_box(tool), &world, &caller, &arguments).expect("an answer"));
+    bencher.bench(|| measured::meta_tool(black_box(tool), &world, &arguments).expect("an answer"));
 }
 
 /// All pages, written anew: what the first caller after a change costs.
@@ -58,7 +52,7 @@ fn render_all_pages_of_tools(bencher: Bencher<'_, '_>, tools: usize) {
     let world = world(tools);
     bencher.bench(|| {
         let pages = world.catalogue.tools().len().div_ceil(PAGE);
-        let sizes = (0..pages).map(|page| measured::page_of_tools(&world.catalogue, page).len());
+        let sizes = (0..pages).map(|page| measured::page_of_tools(&world, page).len());
         sizes.sum::<usize>()
     });
 }

@@ -37,6 +37,7 @@ use crate::settings::InForce;
 use crate::shared::Shared;
 use crate::speaker::Speaker;
 use crate::surfaces::Surfaces;
+use crate::toolsets;
 
 pub(crate) use initialize::initialize;
 pub(crate) use list::{Listed, page_of_tools};
@@ -53,6 +54,14 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
+    /// Who asks, where the request narrows itself in its `_meta`.
+    fn narrowed_by(&self, request: &Request<'_>) -> Option<Self> {
+        let (_, value) = request.meta.rest.iter().find(|(name, _)| name == toolsets::KEY)?;
+        let mut narrowed = self.clone();
+        narrowed.caller.toolset = toolsets::within_meta(self.caller.toolset.clone(), value);
+        Some(narrowed)
+    }
+
     pub(crate) fn version(&self) -> Version {
         self.speaker.version()
     }
@@ -112,6 +121,8 @@ pub(crate) enum Reply {
 /// Answers one request. `headers` are there for HTTP only.
 pub(crate) async fn answer(asking: &Asking, request: &Request<'_>, headers: Option<&HeaderMap>) -> Reply {
     let started = Instant::now();
+    let narrowed = asking.narrowed_by(request);
+    let asking = narrowed.as_ref().unwrap_or(asking);
     let version = asking.version();
     let Some(method) = Method::find(request.method, version.era()) else {
         asking
@@ -234,6 +245,13 @@ fn capabilities(version: Version) -> Capabilities<'static> {
 /// Bad parameters.
 pub(crate) fn invalid(message: String) -> Fault {
     Fault::new(codes::INVALID_PARAMS, message)
+}
+
+/// A toolset that cannot be used.
+pub(crate) fn bad_toolset(error: &countersign_core::toolset::Error) -> Fault {
+    let mut fault = invalid(error.to_string());
+    fault.data = Some(error_data("bad_toolset", &[], None));
+    fault
 }
 
 /// At most 200 characters of a caller's text, to be shown in a message.

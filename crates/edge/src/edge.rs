@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use countersign_core::toolset::Selectors;
 use countersign_engine::Engine;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -16,6 +17,8 @@ use crate::{http, stdio};
 #[derive(Debug, Clone)]
 pub struct Edge {
     shared: Arc<Shared>,
+    /// What stdio narrows every request to.
+    declared: Option<Selectors>,
 }
 
 /// What became of an edit of the configuration.
@@ -33,7 +36,14 @@ impl Edge {
     pub fn new(engine: Arc<Engine>, settings: Settings) -> Self {
         Self {
             shared: Arc::new(Shared::new(engine, settings)),
+            declared: None,
         }
+    }
+
+    /// The same edge, which narrows every request over stdio to this toolset (`--toolset`).
+    #[must_use]
+    pub fn with_toolset(self, declared: Option<Selectors>) -> Self {
+        Self { declared, ..self }
     }
 
     /// Puts other settings in force, for the next request of every connection. Sessions stay open.
@@ -73,7 +83,7 @@ impl Edge {
         stdout: impl AsyncWrite + Unpin + Send + 'static,
         shutdown: CancellationToken,
     ) -> io::Result<()> {
-        stdio::serve(&self.shared, stdin, stdout, shutdown).await
+        stdio::serve(&self.shared, self.declared.clone(), (stdin, stdout), shutdown).await
     }
 }
 

@@ -10,6 +10,7 @@ mod cursor;
 mod dispatch;
 mod edge;
 mod guard;
+mod hearer;
 mod http;
 mod levels;
 mod listen;
@@ -31,6 +32,7 @@ mod speaker;
 mod stdio;
 mod surfaces;
 mod tasks;
+mod toolsets;
 mod under_way;
 mod watches;
 

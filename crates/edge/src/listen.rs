@@ -16,7 +16,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::calls::Ticket;
-use crate::dispatch::{Asking, Request, invalid};
+use crate::cursor::List;
+use crate::dispatch::{Asking, Request, bad_toolset, invalid};
+use crate::hearer::Hearer;
 use crate::notify;
 use crate::session::SUBSCRIPTIONS;
 use crate::settings::InForce;
@@ -28,7 +30,7 @@ use crate::tasks::{self, Task};
 pub(crate) struct Listen {
     shared: Arc<Shared>,
     in_force: Arc<InForce>,
-    caller: Caller,
+    hearer: Hearer,
     /// The id of the request, raw: it tags every message.
     id: String,
     filter: Filter,
@@ -88,11 +90,14 @@ impl Listen {
                 "`params.notifications.taskIds` may name at most {SUBSCRIPTIONS} tasks"
             )));
         }
+        if let Some(error) = asking.shared.engine.world(&asking.caller).refused() {
+            return Err(bad_toolset(error));
+        }
         let cancel = CancellationToken::new();
         Ok(Self {
             shared: Arc::clone(&asking.shared),
             in_force: Arc::clone(&asking.in_force),
-            caller: asking.caller.clone(),
+            hearer: Hearer::new(&asking.shared.engine, asking.caller.clone()),
             id: request.id.to_owned(),
             filter,
             sees_direct: asking.surfaces.direct,
@@ -100,6 +105,10 @@ impl Listen {
             ticket: asking.speaker.calls().map(|calls| calls.enter(request.id, &cancel)),
             cancel,
         })
+    }
+
+    fn caller(&self) -> &Caller {
+        self.hearer.caller()
     }
 
     /// Tells until the caller goes, takes the request back, or the gateway stops.
@@ -110,13 +119,13 @@ impl Listen {
         };
         self.tell(&out, &watched, &stop).await;
         for task in watched.tasks {
-            if self.shared.watches.release(self.caller.principal.key(), &task.id) {
-                self.shared.ask_later(&self.caller, asked(&task, TaskVerb::Unwatch));
+            if self.shared.watches.release(self.caller().principal.key(), &task.id) {
+                self.shared.ask_later(self.caller(), asked(&task, TaskVerb::Unwatch));
             }
         }
         for uri in watched.uris {
-            if self.shared.watches.release(self.caller.principal.key(), &uri) {
-                self.shared.unwatch_later(&self.caller, uri);
+            if self.shared.watches.release(self.caller().principal.key(), &uri) {
+                self.shared.unwatch_later(self.caller(), uri);
             }
         }
         drop(self.ticket.take());
@@ -162,17 +171,17 @@ impl Listen {
             if watched.contains(uri) {
                 continue;
             }
-            self.shared.watches.hold(self.caller.principal.key(), uri);
+            self.shared.watches.hold(self.caller().principal.key(), uri);
             let ask = Ask::Subscribe { uri: uri.clone() };
             let outcome = self
                 .shared
                 .engine
-                .call(&self.caller, ask, Origin::Direct, quiet_passage())
+                .call(self.caller(), ask, Origin::Direct, quiet_passage())
                 .await;
             if matches!(outcome, Outcome::Result { .. }) {
                 watched.push(uri.clone());
             } else {
-                self.shared.watches.release(self.caller.principal.key(), uri);
+                self.shared.watches.release(self.caller().principal.key(), uri);
             }
         }
         watched
@@ -182,20 +191,20 @@ impl Listen {
     async fn watch_tasks(&self) -> Vec<Arc<Task>> {
         let mut watched: Vec<Arc<Task>> = Vec::new();
         for id in &self.filter.task_ids {
-            let Some(task) = self.shared.tasks.find(id, &self.caller, Era::Modern) else {
+            let Some(task) = self.shared.tasks.find(id, self.caller(), Era::Modern) else {
                 continue;
             };
             if watched.iter().any(|known| known.id == task.id) {
                 continue;
             }
-            self.shared.watches.hold(self.caller.principal.key(), &task.id);
+            self.shared.watches.hold(self.caller().principal.key(), &task.id);
             let ask = asked(&task, TaskVerb::Watch);
             let engine = &self.shared.engine;
-            let outcome = engine.call(&self.caller, ask, Origin::Direct, quiet_passage()).await;
+            let outcome = engine.call(self.caller(), ask, Origin::Direct, quiet_passage()).await;
             if matches!(outcome, Outcome::Result { .. }) {
                 watched.push(task);
             } else {
-                self.shared.watches.release(self.caller.principal.key(), &task.id);
+                self.shared.watches.release(self.caller().principal.key(), &task.id);
             }
         }
         watched
@@ -231,19 +240,27 @@ impl Listen {
     fn messages(&self, change: &Change, watched: &Watched) -> Vec<String> {
         match change {
             Change::Tools { to } if self.is_told(to) => {
-                self.list("tools", self.filter.tools_list_changed && self.sees_direct)
+                self.list(List::Tools, self.filter.tools_list_changed && self.sees_direct)
             }
-            Change::Prompts { to } if self.is_told(to) => self.list("prompts", self.filter.prompts_list_changed),
-            Change::Resources { to } if self.is_told(to) => self.list("resources", self.filter.resources_list_changed),
+            Change::Prompts { to } if self.is_told(to) => self.list(List::Prompts, self.filter.prompts_list_changed),
+            Change::Resources { to } if self.is_told(to) => {
+                self.list(List::Resources, self.filter.resources_list_changed)
+            }
             // Since 2026-07-28 the retry of a call tells that its person is done.
             Change::Tools { .. } | Change::Prompts { .. } | Change::Resources { .. } | Change::SignedIn { .. } => {
                 Vec::new()
             }
-            Change::ResourceUpdated { principal, uri, params } => {
+            Change::ResourceUpdated {
+                server,
+                principal,
+                uri,
+                params,
+            } => {
                 let own = principal
                     .as_ref()
-                    .is_none_or(|principal| principal == self.caller.principal.key());
-                if own && watched.uris.contains(uri) {
+                    .is_none_or(|principal| principal == self.caller().principal.key());
+                let is_seen = || self.hearer.sees_server(&self.shared.engine, server.as_str());
+                if own && watched.uris.contains(uri) && is_seen() {
                     vec![self.tagged("notifications/resources/updated", params.get())]
                 } else {
                     Vec::new()
@@ -268,23 +285,23 @@ impl Listen {
     }
 
     fn is_told(&self, to: &Option<PrincipalKey>) -> bool {
-        self.shared.engine.concerns(to.as_ref(), self.caller.principal.key())
+        self.shared.engine.concerns(to.as_ref(), self.caller().principal.key())
     }
 
     fn all_lists(&self, watched: &Watched) -> Vec<String> {
-        notify::all_lists(self.caller.principal.key())
+        notify::all_lists(self.caller().principal.key())
             .iter()
             .flat_map(|change| self.messages(change, watched))
             .collect()
     }
 
-    fn list(&self, name: &str, is_wanted: bool) -> Vec<String> {
-        if !is_wanted {
+    fn list(&self, list: List, is_wanted: bool) -> Vec<String> {
+        if !is_wanted || !self.hearer.sees_change(&self.shared.engine, list) {
             return Vec::new();
         }
         let params = format!(r#"{{"_meta":{}}}"#, self.tag());
         vec![rpc::notification(
-            &format!("notifications/{name}/list_changed"),
+            &format!("notifications/{}/list_changed", list.member()),
             Some(&params),
         )]
     }

@@ -12,14 +12,19 @@ mod resources;
 mod schemas;
 mod tools;
 mod view;
+mod within;
 
 use std::sync::LazyLock;
 
 use countersign_core::admit::World;
 use countersign_core::exact::Exact;
 use countersign_core::principal::Caller;
+use countersign_core::refusal::Refusal;
+use countersign_core::toolset::{Origin, Selectors};
 use countersign_engine::{Engine, Outcome, Passage};
+use serde::Deserialize;
 
+use crate::toolsets;
 use answer::Failure;
 use view::View;
 
@@ -59,6 +64,13 @@ pub(crate) enum MetaTool {
 pub(crate) enum MetaAnswer {
     /// The gateway's own answer: a `CallToolResult` as raw JSON.
     Own(String),
+    /// The call was refused; `result` says so.
+    Refused {
+        /// The refusal.
+        refusal: Refusal,
+        /// A `CallToolResult` as raw JSON.
+        result: String,
+    },
     /// What the target answered, to be shown as the outcome of a direct call is.
     Passed(Outcome),
 }
@@ -66,6 +78,11 @@ pub(crate) enum MetaAnswer {
 /// The meta-tool of that name.
 pub(crate) fn find(name: &str) -> Option<MetaTool> {
     MetaTool::ALL.iter().copied().find(|tool| tool.name() == name)
+}
+
+/// A refusal as the result of a tool: its sentence, and structured with all that it says.
+pub(crate) fn refused(refusal: Refusal) -> String {
+    Failure::from(refusal).render()
 }
 
 /// The definitions of all meta-tools as one JSON array, for `tools/list` on the `meta` surface.
@@ -84,11 +101,16 @@ pub(crate) async fn run(
 ) -> MetaAnswer {
     match tool.way() {
         Way::Read(read) => {
+            let narrowed = narrowed_by(tool, caller, &arguments);
+            let caller = narrowed.as_ref().unwrap_or(caller);
             // Right after the start this waits for the servers' first lists, so it can be taken back.
             let Some(world) = passage.cancel.run_until_cancelled(engine.listing_world(caller)).await else {
                 return MetaAnswer::Passed(Outcome::Cancelled);
             };
-            let Some(answer) = answer_of(read, world, caller, arguments).await else {
+            if matches!(tool, MetaTool::ListTools | MetaTool::FilterTools) {
+                toolsets::note_empty(engine, caller, &world, tool.name());
+            }
+            let Some(answer) = answer_of(read, world, arguments).await else {
                 return MetaAnswer::Passed(Outcome::Cancelled);
             };
             MetaAnswer::Own(answer.map_or_else(|failure| failure.render(), |structured| answer::own(&structured)))
@@ -107,12 +129,11 @@ type Read = fn(&View<'_>, &Exact) -> Result<String, Failure>;
 const LONG: usize = 500;
 
 /// `None` when the gateway ends meanwhile.
-async fn answer_of(read: Read, world: World, caller: &Caller, arguments: Exact) -> Option<Result<String, Failure>> {
+async fn answer_of(read: Read, world: World, arguments: Exact) -> Option<Result<String, Failure>> {
     if world.catalogue.tools().len() <= LONG {
-        return Some(read(&View::of(&world, caller), &arguments));
+        return Some(within_toolset(read, &world, &arguments));
     }
-    let caller = caller.clone();
-    let reading = tokio::task::spawn_blocking(move || read(&View::of(&world, &caller), &arguments));
+    let reading = tokio::task::spawn_blocking(move || within_toolset(read, &world, &arguments));
     match reading.await {
         Ok(answer) => Some(answer),
         Err(ended) => match ended.try_into_panic() {
@@ -122,10 +143,34 @@ async fn answer_of(read: Read, world: World, caller: &Caller, arguments: Exact) 
     }
 }
 
+/// A toolset that cannot be used is an answer of every meta-tool, and never a look at more.
+fn within_toolset(read: Read, world: &World, arguments: &Exact) -> Result<String, Failure> {
+    match world.refused() {
+        Some(error) => Err(Failure::of_toolset(error)),
+        None => read(&View::of(world), arguments),
+    }
+}
+
+/// The caller within the toolset that the arguments name. What is no list of texts is named by the tool itself.
+fn narrowed_by(tool: MetaTool, caller: &Caller, arguments: &Exact) -> Option<Caller> {
+    #[derive(Deserialize)]
+    struct Narrowing {
+        toolset: Option<Vec<String>>,
+    }
+    if tool != MetaTool::FilterTools {
+        return None;
+    }
+    let narrowing: Narrowing = serde_json::from_str(arguments.as_str()).ok()?;
+    let declared = Selectors::parse_list(&narrowing.toolset?);
+    let mut narrowed = caller.clone();
+    narrowed.toolset = narrowed.toolset.narrowed(Origin::Argument, declared);
+    Some(narrowed)
+}
+
 /// The answer of a meta-tool that reads the snapshot alone.
-pub(crate) fn read(tool: MetaTool, world: &World, caller: &Caller, arguments: &Exact) -> Option<String> {
+pub(crate) fn read(tool: MetaTool, world: &World, arguments: &Exact) -> Option<String> {
     match tool.way() {
-        Way::Read(read) => read(&View::of(world, caller), arguments)
+        Way::Read(read) => within_toolset(read, world, arguments)
             .ok()
             .map(|structured| answer::own(&structured)),
         Way::Call | Way::Resource | Way::Prompt => None,
@@ -192,6 +237,8 @@ impl MetaTool {
                 "labels",
                 "case_sensitive",
                 "include_schema",
+                "toolset",
+                "include_presets",
                 "limit",
                 "offset",
             ],

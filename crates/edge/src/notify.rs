@@ -11,6 +11,8 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
+use crate::cursor::List;
+use crate::hearer::Hearer;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::speaker::Speaker;
@@ -34,7 +36,8 @@ pub(crate) async fn pump(
             () = stop.cancelled() => return,
         };
         let surfaces = shared.in_force().surfaces;
-        for session in sessions().iter().filter(|session| session.has_stream()) {
+        for session in &sessions() {
+            let Some(hearer) = session.hearer() else { continue };
             let missed = change.is_none().then(|| all_lists(&session.principal));
             if let Some(Change::SignedIn { to, server }) = &change
                 && *to == session.principal
@@ -44,7 +47,7 @@ pub(crate) async fn pump(
                 }
             }
             for change in missed.iter().flatten().chain(&change) {
-                if let Some(message) = message(&shared, session, change, surfaces.direct) {
+                if let Some(message) = message(&shared, (session, &hearer), change, surfaces.direct) {
                     session.tell(message);
                 }
             }
@@ -59,16 +62,31 @@ fn complete(id: &str) -> String {
 }
 
 /// What a session is told of a change. Changes of a list that it does not see are none of its business.
-fn message(shared: &Shared, session: &Arc<Session>, change: &Change, is_direct: bool) -> Option<String> {
-    let list = |name: &str| Some(rpc::notification(&format!("notifications/{name}/list_changed"), None));
+fn message(
+    shared: &Shared,
+    (session, hearer): (&Arc<Session>, &Hearer),
+    change: &Change,
+    is_direct: bool,
+) -> Option<String> {
     let concerns = |to: &Option<PrincipalKey>| shared.engine.concerns(to.as_ref(), &session.principal);
+    let list = |list: List, to: &Option<PrincipalKey>| {
+        let is_seen = concerns(to) && hearer.sees_change(&shared.engine, list);
+        is_seen.then(|| rpc::notification(&format!("notifications/{}/list_changed", list.member()), None))
+    };
     match change {
-        Change::Tools { to } => list("tools").filter(|_| concerns(to) && (is_direct || session.lists_direct())),
-        Change::Prompts { to } => list("prompts").filter(|_| concerns(to)),
-        Change::Resources { to } => list("resources").filter(|_| concerns(to)),
-        Change::SignedIn { .. } => None,
-        Change::ResourceUpdated { principal, uri, params } => {
-            let told = is_for(session, principal.as_ref()) && session.watches(uri);
+        Change::Tools { to } if is_direct || session.lists_direct() => list(List::Tools, to),
+        Change::Tools { .. } | Change::SignedIn { .. } => None,
+        Change::Prompts { to } => list(List::Prompts, to),
+        Change::Resources { to } => list(List::Resources, to),
+        Change::ResourceUpdated {
+            server,
+            principal,
+            uri,
+            params,
+        } => {
+            let told = is_for(session, principal.as_ref())
+                && session.watches(uri)
+                && hearer.sees_server(&shared.engine, server.as_str());
             told.then(|| rpc::notification("notifications/resources/updated", Some(params.get())))
         }
         Change::Task {
@@ -90,7 +108,10 @@ fn message(shared: &Shared, session: &Arc<Session>, change: &Change, is_direct: 
             params,
         } => {
             let speaker = Speaker::Session(Arc::clone(session));
-            if !is_for(session, principal.as_ref()) || !speaker.wants_log(params.get()) {
+            let is_heard = is_for(session, principal.as_ref())
+                && speaker.wants_log(params.get())
+                && hearer.sees_server(&shared.engine, server.as_str());
+            if !is_heard {
                 return None;
             }
             let logger = object::quote(server.as_str());

@@ -1,17 +1,24 @@
-//! Pages of lists, rendered once for each snapshot and sent to every caller from the same bytes.
+//! Pages of lists, rendered once for each snapshot and sent to every caller from the same bytes; those of toolsets
+//! likewise, as far as they are the newest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
 use countersign_core::catalogue::Catalogue;
+use countersign_core::toolset::Narrowed;
 use countersign_wire::version::Era;
 
 use crate::cursor::List;
 use crate::settings::InForce;
 
-/// What a rendered page depends on, beside the snapshot and the settings in force. What narrows a list
-/// for one caller has to stand here too.
+/// How many pages of toolsets are held.
+const NARROWED: usize = 256;
+
+/// How long they may be together, in bytes.
+const NARROWED_BYTES: usize = 32 * 1024 * 1024;
+
+/// What a rendered page depends on, beside the snapshot, the toolset and the settings in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) list: List,
@@ -25,10 +32,21 @@ pub(crate) struct Key {
     pub(crate) era: Era,
 }
 
-/// The pages of the newest snapshot that anyone asked for.
+/// The pages of the newest snapshot that anyone asked for, and the newest pages of toolsets.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
     held: Mutex<Held>,
+    narrowed: Mutex<VecDeque<NarrowedPage>>,
+}
+
+/// A page as one toolset shows it, of one snapshot.
+#[derive(Debug)]
+struct NarrowedPage {
+    /// Weak, so that no page keeps what a toolset selects in memory.
+    of: Weak<Narrowed>,
+    in_force: Weak<InForce>,
+    key: Key,
+    page: Bytes,
 }
 
 #[derive(Debug, Default)]
@@ -67,6 +85,42 @@ impl Pages {
             };
         }
         held.pages.entry(key).or_insert_with(|| render().into()).clone()
+    }
+
+    /// As [`Pages::page`], of what a toolset selects. Two may render it at the same time; nobody waits.
+    pub(crate) fn narrowed(
+        &self,
+        narrowed: &Arc<Narrowed>,
+        in_force: &Arc<InForce>,
+        key: Key,
+        render: impl FnOnce() -> String,
+    ) -> Bytes {
+        // INVARIANT: as above; and what a toolset selects is of one snapshot.
+        let is_it = |held: &NarrowedPage| {
+            held.key == key
+                && held.of.as_ptr() == Arc::as_ptr(narrowed)
+                && held.in_force.as_ptr() == Arc::as_ptr(in_force)
+        };
+        let lock = || self.narrowed.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = lock().iter().find(|held| is_it(held)).map(|held| held.page.clone());
+        if let Some(page) = held {
+            return page;
+        }
+        let page = Bytes::from(render());
+        let mut pages = lock();
+        pages.retain(|held| held.of.strong_count() > 0 && held.in_force.strong_count() > 0 && !is_it(held));
+        pages.push_back(NarrowedPage {
+            of: Arc::downgrade(narrowed),
+            in_force: Arc::downgrade(in_force),
+            key,
+            page: page.clone(),
+        });
+        let mut bytes: usize = pages.iter().map(|held| held.page.len()).sum();
+        while pages.len() > NARROWED || bytes > NARROWED_BYTES {
+            let Some(oldest) = pages.pop_front() else { break };
+            bytes = bytes.saturating_sub(oldest.page.len());
+        }
+        page
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use countersign_core::exact::Exact;
 use countersign_core::principal::{Endpoint, PrincipalKey};
+use countersign_core::stages::Toolset;
 use countersign_wire::codes;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
@@ -21,6 +22,8 @@ pub(crate) const PREFIX: &str = "countersign-parked-";
 pub(crate) struct Bond {
     pub(crate) principal: PrincipalKey,
     pub(crate) endpoint: Endpoint,
+    /// What the request was narrowed to: in another toolset the call might not be there.
+    pub(crate) toolset: Toolset,
     pub(crate) asked: Asked,
 }
 
@@ -48,7 +51,7 @@ pub(crate) enum Unclaimed {
     Lapsed,
     /// The caller's own, of another request.
     #[error(
-        "`params.requestState` belongs to another request: send it with the method, the name and the arguments that were answered with `input_required`"
+        "`params.requestState` belongs to another request: send it with the method, the name, the arguments and the toolset that were answered with `input_required`"
     )]
     AnotherRequest,
 }
@@ -119,7 +122,7 @@ impl Parking {
         if parked.bond.principal != bond.principal || parked.bond.endpoint != bond.endpoint {
             return Err(Unclaimed::Lapsed);
         }
-        if parked.bond.asked != bond.asked {
+        if parked.bond.asked != bond.asked || parked.bond.toolset != bond.toolset {
             return Err(Unclaimed::AnotherRequest);
         }
         let parked = calls.remove(state).ok_or(Unclaimed::Lapsed)?;

@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::calls::Calls;
 use crate::dispatch::Waiting;
+use crate::hearer::Hearer;
 use crate::levels::Level;
 use crate::parking::Asked;
 use crate::replay::{Cursor, Stream};
@@ -57,9 +58,16 @@ struct State {
     waiting: Vec<Waiting>,
     /// The servers that its person was sent to sign in to, each with the elicitation id that the client was told.
     sign_ins: Vec<(ServerName, String)>,
-    stream: Option<mpsc::Sender<String>>,
+    stream: Option<Standing>,
     /// The event streams of calls that its client may take up again, oldest first.
     streams: Vec<Arc<Stream>>,
+}
+
+/// A client's standing stream, and what it may be told.
+#[derive(Debug)]
+struct Standing {
+    messages: mpsc::Sender<String>,
+    hearer: Arc<Hearer>,
 }
 
 impl Session {
@@ -190,8 +198,9 @@ impl Session {
     }
 
     /// Opens the client's standing stream; an older one ends.
-    pub(crate) fn open_stream(&self, stream: mpsc::Sender<String>) {
-        self.state().stream = Some(stream);
+    pub(crate) fn open_stream(&self, messages: mpsc::Sender<String>, hearer: Hearer) {
+        let hearer = Arc::new(hearer);
+        self.state().stream = Some(Standing { messages, hearer });
     }
 
     /// Ends the client's standing stream. The session goes on.
@@ -201,7 +210,14 @@ impl Session {
 
     /// Whether the client listens.
     pub(crate) fn has_stream(&self) -> bool {
-        self.state().stream.as_ref().is_some_and(|stream| !stream.is_closed())
+        self.hearer().is_some()
+    }
+
+    /// What the client may be told of, while it listens.
+    pub(crate) fn hearer(&self) -> Option<Arc<Hearer>> {
+        let state = self.state();
+        let stream = state.stream.as_ref().filter(|stream| !stream.messages.is_closed())?;
+        Some(Arc::clone(&stream.hearer))
     }
 
     /// Remembers the stream of a call. Of too many the oldest is forgotten.
@@ -229,7 +245,7 @@ impl Session {
     pub(crate) fn tell(&self, message: String) {
         let mut state = self.state();
         let Some(stream) = &state.stream else { return };
-        if let Err(mpsc::error::TrySendError::Closed(_)) = stream.try_send(message) {
+        if let Err(mpsc::error::TrySendError::Closed(_)) = stream.messages.try_send(message) {
             state.stream = None;
         }
     }

@@ -114,9 +114,11 @@ impl Shared {
         self.ask_later(caller, Ask::Unsubscribe { uri });
     }
 
-    /// Asks something in a task of its own; nobody waits for the answer.
+    /// Asks something in a task of its own; nobody waits for the answer. What is given back was asked for within
+    /// the toolset of its time, so that none holds now.
     pub(crate) fn ask_later(self: &Arc<Self>, caller: &Caller, ask: Ask) {
-        let (shared, caller) = (Arc::clone(self), caller.clone());
+        let (shared, mut caller) = (Arc::clone(self), caller.clone());
+        caller.toolset = GIVEN_BACK;
         // The task ends by itself: every call has a timeout.
         drop(tokio::spawn(async move {
             let passage = quiet_passage();
@@ -124,6 +126,11 @@ impl Shared {
         }));
     }
 }
+
+/// What gives back what a request asked for is not narrowed.
+pub(crate) const GIVEN_BACK: Toolset = Toolset::Unscoped {
+    because: "what was asked for is given back",
+};
 
 /// The passage of a call that has no caller to talk to.
 pub(crate) fn quiet_passage() -> Passage {

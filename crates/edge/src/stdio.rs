@@ -4,6 +4,8 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use countersign_core::principal::Caller;
+use countersign_core::toolset::{Origin, Selectors};
 use countersign_wire::codes;
 use countersign_wire::rpc::{self, Body, Fault, Message};
 use countersign_wire::version::Version;
@@ -16,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::answer::Answer;
 use crate::calls::Calls;
 use crate::dispatch::{self, Asking, Reply, Request};
+use crate::hearer::Hearer;
 use crate::method::Method;
 use crate::notify;
 use crate::running::{Road, Running, Step};
@@ -39,13 +42,15 @@ struct Pipe {
     calls: Arc<Calls>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
+    /// What every request is narrowed to.
+    declared: Option<Selectors>,
 }
 
 /// Serves until the input ends or `stop`.
 pub(crate) async fn serve(
     shared: &Arc<Shared>,
-    stdin: impl AsyncRead + Unpin + Send,
-    stdout: impl AsyncWrite + Unpin + Send + 'static,
+    declared: Option<Selectors>,
+    (stdin, stdout): (impl AsyncRead + Unpin + Send, impl AsyncWrite + Unpin + Send + 'static),
     stop: CancellationToken,
 ) -> io::Result<()> {
     let (out, messages) = mpsc::channel(MESSAGES);
@@ -73,6 +78,7 @@ pub(crate) async fn serve(
         calls: Arc::default(),
         stop,
         tasks: JoinSet::new(),
+        declared,
     };
     let read = pipe.read(BufReader::with_capacity(64 * 1024, stdin)).await;
     pipe.end().await;
@@ -124,6 +130,15 @@ impl Pipe {
             }
             while self.tasks.try_join_next().is_some() {}
         }
+    }
+
+    /// Who asks, within the toolset of the pipe.
+    fn caller(&self) -> Caller {
+        let mut caller = self.shared.caller();
+        if let Some(selectors) = &self.declared {
+            caller.toolset = caller.toolset.narrowed(Origin::Header, Ok(selectors.clone()));
+        }
+        caller
     }
 
     async fn say(&self, message: String) {
@@ -200,7 +215,7 @@ impl Pipe {
             shared: Arc::clone(&self.shared),
             surfaces: in_force.surfaces,
             in_force,
-            caller: self.shared.caller(),
+            caller: self.caller(),
             speaker,
         };
         if Method::may_wait(request.method) {
@@ -231,10 +246,10 @@ impl Pipe {
                     .await;
             }
         };
-        let caller = self.shared.caller();
+        let caller = self.caller();
         let session = Arc::new(Session::new(String::new(), &caller, opening.version, opening.abilities));
         self.say(Answer::result(request.id, &opening.result).text).await;
-        session.open_stream(self.out.clone());
+        session.open_stream(self.out.clone(), Hearer::new(&self.shared.engine, caller.clone()));
         let former = self
             .session
             .lock()

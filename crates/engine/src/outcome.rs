@@ -87,6 +87,8 @@ pub enum Change {
     },
     /// A resource changed; parameters as the server sent them.
     ResourceUpdated {
+        /// The server.
+        server: ServerName,
         /// Whose subscription; `None` for a shared connection.
         principal: Option<PrincipalKey>,
         /// The URI.

@@ -184,12 +184,17 @@ async fn follow(shared: Arc<Shared>, mut events: mpsc::Receiver<Event>) {
                 }
             }
             Event::ResourceUpdated {
-                server: _,
+                server,
                 principal,
                 params,
             } => {
                 if let Some(uri) = uri_of(params.get()) {
-                    shared.announce(Change::ResourceUpdated { principal, uri, params });
+                    shared.announce(Change::ResourceUpdated {
+                        server,
+                        principal,
+                        uri,
+                        params,
+                    });
                 }
             }
             Event::Task {

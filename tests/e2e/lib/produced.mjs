@@ -132,7 +132,7 @@ export async function connecting() {
     await asked(url, { headers: { 'content-type': 'text/plain' } }),
     await asked(url, { headers: { 'content-encoding': 'gzip' } }),
     await asked(url, { headers: { 'mcp-protocol-version': '2020-01-01' } }),
-    await asked(url, { headers: { 'x-countersign-toolset': 'a' } }),
+    await asked(url, { headers: { 'x-countersign-specialist': 'a' } }),
     await asked(url, { headers: { 'x-countersign-surface': 'code' } }),
     await asked(url, { headers: { 'mcp-method': 'tools/call', 'mcp-protocol-version': MODERN }, body: modern('tools/list') }),
     await asked(url, { headers: { 'mcp-method': 'tools/list', 'mcp-protocol-version': MODERN }, body: modern('tools/list', { cursor: 'x' }) }),

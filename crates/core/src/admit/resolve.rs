@@ -68,21 +68,24 @@ pub(super) fn resolve(world: &World, ask: Ask) -> Result<Found, Refusal> {
             Ok(reading(owner, Operation::Subscribe { uri }))
         }
         Ask::Unsubscribe { uri } => {
-            let owner = watched_at(world, &uri)?;
+            let owner = owner_of(world, &uri, None)?;
             Ok(reading(owner, Operation::Unsubscribe { uri }))
         }
         Ask::Task { server, task, verb } => resolve_task(&world.catalogue, server, task, verb),
     }
 }
 
-/// Whether the request's toolset says anything of what is asked for. What a caller began it may follow and take
-/// back, whatever toolset its next request declares.
+/// Whether the request's toolset says anything of what is asked for. What a caller began it may follow, whatever toolset
+/// its next request declares.
 fn needs_toolset(ask: &Ask) -> bool {
     match ask {
-        Ask::Tool { .. } | Ask::Resource { .. } | Ask::Prompt { .. } | Ask::Complete { .. } | Ask::Subscribe { .. } => {
-            true
-        }
-        Ask::Unsubscribe { .. } | Ask::Task { .. } => false,
+        Ask::Tool { .. }
+        | Ask::Resource { .. }
+        | Ask::Prompt { .. }
+        | Ask::Complete { .. }
+        | Ask::Subscribe { .. }
+        | Ask::Unsubscribe { .. } => true,
+        Ask::Task { .. } => false,
     }
 }
 
@@ -175,15 +178,6 @@ fn owner_of(world: &World, uri: &str, server: Option<&str>) -> Result<ServerName
             }
         }
     }
-}
-
-/// The server at which a resource is watched: the one that the toolset leaves, as when the watch began, and
-/// without one whichever publishes it.
-fn watched_at(world: &World, uri: &str) -> Result<ServerName, Refusal> {
-    owner_of(world, uri, None).or_else(|refusal| match world.catalogue.owner(uri) {
-        Owner::One(server) => Ok(server),
-        Owner::Many(_) | Owner::Nobody => Err(refusal),
-    })
 }
 
 fn ambiguous(uri: &str, servers: &[ServerName]) -> Refusal {

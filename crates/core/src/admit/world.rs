@@ -150,6 +150,21 @@ impl World {
         }
     }
 
+    /// As [`World::shows_server`], also for a server that is not listed yet and of which a tool could be inside then.
+    #[must_use]
+    pub fn could_show_server(&self, server: &Server) -> bool {
+        match &self.view {
+            View::Whole { .. } => true,
+            View::Refused(_) => false,
+            View::Narrowed(narrowed) => {
+                let is_listed = !server.listing.tools.is_empty();
+                self.shows_server(server.entry.name.as_str())
+                    || (!is_listed
+                        && toolset::could_select_of(&self.catalogue, &self.rules.presets, narrowed.bounds(), server))
+            }
+        }
+    }
+
     /// The servers that are inside, sorted by name.
     pub fn servers(&self) -> impl Iterator<Item = &Server> {
         let servers = self.catalogue.servers().iter();

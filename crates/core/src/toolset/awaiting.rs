@@ -79,6 +79,11 @@ pub(super) fn servers(catalogue: &Catalogue, presets: &Presets, bounds: &Bounds)
         .collect()
 }
 
+/// Whether the toolsets could select a tool of a server once it is listed.
+pub(crate) fn could_select_of(catalogue: &Catalogue, presets: &Presets, bounds: &Bounds, server: &Server) -> bool {
+    could_any(catalogue, presets, bounds, (server, &names_said(presets, bounds)))
+}
+
 /// The first toolset that could not select the tool of that name on a server whose tools are not known yet;
 /// nothing when all of them could.
 pub(crate) fn unable<'b>(

@@ -448,15 +448,10 @@ fn b047_pipelined_requests_are_answered_in_order() {
 }
 
 #[test]
-fn b047_headers_that_ask_for_narrowing_are_refused_and_not_ignored() {
+fn b047_a_header_that_asks_for_an_unknown_narrowing_is_refused_and_not_ignored() {
     let (_, gateway) = &*PAIR;
     let session = gateway.session();
-    for header in [
-        "X-Countersign-Toolset: a",
-        "x-muster-toolset: a",
-        "X-Countersign-Specialist: ",
-        "X-MUSTER-TOOLSET:",
-    ] {
+    for header in ["X-Countersign-Specialist: ", "x-countersign-specialist: a"] {
         let response = gateway.post(&[&session, header], &rpc("1", "tools/list", "{}"));
         assert_eq!(response.status, 400, "{header}");
         assert!(response.message().contains("not supported"), "{}", response.message());

@@ -86,11 +86,7 @@ fn call_tool(asking: &Asking, request: &Request<'_>, headers: Option<&HeaderMap>
 /// Checks `Mcp-Param-*` against the schema that the gateway published for this tool.
 fn check_param_headers(asking: &Asking, name: &str, arguments: &Exact, headers: &HeaderMap) -> Result<(), Fault> {
     let world = asking.shared.engine.world(&asking.caller);
-    let Some(tool) = world
-        .catalogue
-        .tool(name)
-        .filter(|tool| tool.definition.has_header_params)
-    else {
+    let Some(tool) = world.tool(name).filter(|tool| tool.definition.has_header_params) else {
         return Ok(());
     };
     // A schema whose annotations are broken mirrors nothing, and its clients are told to leave the tool out.

@@ -22,6 +22,7 @@ pub(super) fn bond(asking: &Asking, method: Method, work: &Work) -> Option<Bond>
     Some(Bond {
         principal: asking.caller.principal.key().clone(),
         endpoint: asking.caller.endpoint.clone(),
+        toolset: asking.caller.toolset.clone(),
         asked: asked(method, work)?,
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use countersign_core::admit::Ask;
 use countersign_core::outcome::Fate;
 use countersign_core::principal::Caller;
-use countersign_core::refusal::{Code, Refusal};
+use countersign_core::refusal::{Code, Detail, Outside, Refusal};
 use countersign_engine::{AuthRequired, Engine, Outcome};
 use countersign_wire::authored;
 use countersign_wire::bridge;
@@ -18,6 +18,7 @@ use super::ask::Work;
 use super::follow::Follows;
 use super::{Asking, Request, error_data, sign_in};
 use crate::answer::Answer;
+use crate::meta_tools;
 use crate::method::Method;
 use crate::running::Finished;
 use crate::settings::InForce;
@@ -78,6 +79,10 @@ pub(super) fn render(frame: &Frame, (engine, caller): (&Engine, &Caller), outcom
             let error = bridge::error_for(frame.version, frame.method.word(), error.get());
             Answer::raw_error(frame.version, &frame.id, &error)
         }
+        // A client that lists within the toolset knows no output schema of what is outside.
+        Outcome::Refused(refusal) if frame.method == Method::CallTool && refusal.code == Code::OutsideToolset => {
+            own_result(frame, &meta_tools::refused(refusal))
+        }
         Outcome::Refused(refusal) if is_for_the_model(refusal.code) => {
             failed(frame, (engine, caller), refusal.code.word(), &refusal.sentence)
         }
@@ -109,13 +114,10 @@ pub(super) fn unanswered(frame: &Frame, sentence: &str) -> Answer {
 /// Whether a model can mend the call by itself: such a refusal is a result, since models read those.
 fn is_for_the_model(code: Code) -> bool {
     match code {
-        Code::InstanceRequired
-        | Code::InstanceNotAvailable
-        | Code::ServerStopped
-        | Code::OutsideToolset
+        Code::InstanceRequired | Code::InstanceNotAvailable | Code::ServerStopped | Code::AuthRequired => true,
+        Code::OutsideToolset
         | Code::BadToolset
-        | Code::AuthRequired => true,
-        Code::ToolNotFound
+        | Code::ToolNotFound
         | Code::PromptNotFound
         | Code::ResourceNotFound
         | Code::ResourceAmbiguous
@@ -145,8 +147,25 @@ fn refused(frame: &Frame, refusal: &Refusal) -> Fault {
     };
     let uri = frame.is_about_a_resource().then_some(frame.subject.as_str());
     let mut fault = Fault::new(code, refusal.sentence.clone());
-    fault.data = Some(error_data(refusal.code.word(), &refusal.nearest, uri));
+    let data = error_data(refusal.code.word(), &refusal.nearest, uri);
+    fault.data = Some(match &refusal.detail {
+        Detail::Outside(outside) => with_toolset(data, outside),
+        Detail::None | Detail::SignIn(_) => data,
+    });
     fault
+}
+
+/// The data of an error with the toolset that is in the way.
+fn with_toolset(data: String, outside: &Outside) -> String {
+    let selectors: Vec<String> = outside
+        .toolset
+        .as_slice()
+        .iter()
+        .map(|selector| object::quote(&selector.to_string()))
+        .collect();
+    let (selectors, bound) = (format!("[{}]", selectors.join(",")), outside.bound.to_string());
+    let edits = [Edit::Set("toolset", &selectors), Edit::Set("bound", &bound)];
+    object::edit(&data, &edits).unwrap_or(data)
 }
 
 /// A call that did not run, or whose answer was lost; `code` is its stable code. A model reads results, so for a tool it is

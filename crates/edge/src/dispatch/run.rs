@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use countersign_core::admit::{Ask, Origin};
 use countersign_core::principal::Caller;
+use countersign_core::refusal::{Detail, Refusal};
 use countersign_engine::{Outcome, Passage, ToCaller};
 use countersign_wire::authored;
 use countersign_wire::rpc::Fault;
@@ -22,7 +23,7 @@ use crate::method::Method;
 use crate::metrics::Verdict;
 use crate::running::{Finished, Running};
 use crate::session::{SUBSCRIPTIONS, Session};
-use crate::shared::Shared;
+use crate::shared::{GIVEN_BACK, Shared};
 use crate::speaker::Speaker;
 use crate::under_way::UnderWay;
 
@@ -154,6 +155,10 @@ impl Job {
                 let running = meta_tools::run(tool, &self.shared.engine, &self.caller, arguments, passage);
                 match Box::pin(running).await {
                     MetaAnswer::Own(result) => Err((own_result(frame, &result), Verdict::Done)),
+                    MetaAnswer::Refused { refusal, result } => {
+                        self.log_outside(&refusal);
+                        Err((own_result(frame, &result), Verdict::Refused))
+                    }
                     MetaAnswer::Passed(outcome) => Ok(outcome),
                 }
             }
@@ -169,10 +174,31 @@ impl Job {
     }
 
     async fn call(&self, ask: Ask, passage: Passage) -> Outcome {
-        self.shared
-            .engine
-            .call(&self.caller, ask, Origin::Direct, passage)
-            .await
+        let engine = &self.shared.engine;
+        let outcome = engine.call(&self.caller, ask, Origin::Direct, passage).await;
+        if let Outcome::Refused(refusal) = &outcome {
+            self.log_outside(refusal);
+        }
+        outcome
+    }
+
+    /// Whoever runs the gateway sees in the log which agent asks for more than its toolset.
+    fn log_outside(&self, refusal: &Refusal) {
+        let Detail::Outside(outside) = &refusal.detail else {
+            return;
+        };
+        // An id as a whole would let whoever reads the log speak in its session.
+        let session = self
+            .session()
+            .map_or("none", |session| session.id.get(..8).unwrap_or("stdio"));
+        tracing::info!(
+            kind = outside.kind.word(),
+            tool = outside.name,
+            toolset = %format_args!("[{}]", outside.toolset),
+            bound = outside.bound,
+            session,
+            "refused: outside the toolset"
+        );
     }
 
     fn session(&self) -> Option<&Arc<Session>> {
@@ -204,14 +230,22 @@ impl Job {
 
     /// `None` when others still watch, so that the upstream is not told.
     async fn unsubscribe(&self, uri: String, passage: Passage) -> Option<Outcome> {
+        let mut caller = self.caller.clone();
         if let Some(session) = self.session() {
             if session.unwatch(&uri) {
                 self.shared.watches.release(&session.principal, &uri);
+                // It could be watched once, so that it can be given back, whatever the toolset is by now.
+                caller.toolset = GIVEN_BACK;
             }
             if self.shared.watches.is_held(&session.principal, &uri) {
                 return None;
             }
         }
-        Some(self.call(Ask::Unsubscribe { uri }, passage).await)
+        let engine = &self.shared.engine;
+        Some(
+            engine
+                .call(&caller, Ask::Unsubscribe { uri }, Origin::Direct, passage)
+                .await,
+        )
     }
 }

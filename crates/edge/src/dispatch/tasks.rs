@@ -9,7 +9,7 @@ use countersign_wire::rpc::Fault;
 use countersign_wire::version::{Era, Version};
 use futures_util::future::join_all;
 
-use super::{Asking, Request, error_data, invalid, shown};
+use super::{Asking, Request, bad_toolset, error_data, invalid, shown};
 use crate::answer::Answer;
 use crate::shared::quiet_passage;
 use crate::tasks;
@@ -51,7 +51,7 @@ pub(super) fn check_parameter(asking: &Asking, name: &str) -> Result<(), Fault> 
         let listed = world.catalogue.server(server.as_str());
         listed.is_none_or(|server| server.listing.protocol != Version::V2026_07_28.as_str())
     };
-    let takes_tasks = world.catalogue.tool(name).is_none_or(|tool| match &tool.provider {
+    let takes_tasks = world.tool(name).is_none_or(|tool| match &tool.provider {
         // Which member of a family runs the call is not known yet, so each must take tasks.
         Provider::Server(_) | Provider::Family(_) => tool.servers().all(is_legacy),
         Provider::Core(_) => false,
@@ -69,6 +69,9 @@ pub(super) async fn list(asking: &Asking, request: &Request<'_>) -> Result<Answe
         return Err(invalid(
             "`params.cursor` is not one of this list, which has one page".to_owned(),
         ));
+    }
+    if let Some(error) = asking.shared.engine.world(&asking.caller).refused() {
+        return Err(bad_toolset(error));
     }
     let own = asking.shared.tasks.of(&asking.caller, Era::Legacy);
     let asked = own.iter().take(LISTED).map(|task| async move {

@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use countersign_wire::object;
 use serde_json::value::RawValue;
 
-/// The members that go on. `baggage` may hold anything about the caller and does not leave; a `traceparent` becomes
+use crate::toolsets;
+
+/// The members that go on. `baggage` may hold anything about the caller and does not leave, and what narrows the request
+/// is none of its server's business; a `traceparent` becomes
 /// that of a child span. One that is none is dropped, and `tracestate` goes on only beside one that is (W3C Trace
 /// Context, 3.2 and 3.3).
 pub(super) fn handed_on(rest: &[(String, &RawValue)]) -> Vec<(String, Box<RawValue>)> {
@@ -13,7 +16,7 @@ pub(super) fn handed_on(rest: &[(String, &RawValue)]) -> Vec<(String, Box<RawVal
     let parent = parent.and_then(|(_, value)| child(value));
     let members = rest.iter().filter_map(|(name, value)| {
         let value = match name.as_str() {
-            "baggage" => return None,
+            "baggage" | toolsets::KEY => return None,
             "traceparent" => parent.clone()?,
             "tracestate" if parent.is_none() => return None,
             _ => (*value).to_owned(),
@@ -100,6 +103,7 @@ mod tests {
         let kept = raw("{ \"x\":1.0}");
         let dropped = [
             ("baggage", r#""user=ada""#),
+            ("countersign/toolset", r#""server:a""#),
             (
                 "traceparent",
                 r#""00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331""#,

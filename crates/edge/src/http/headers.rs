@@ -1,8 +1,12 @@
 //! The headers of a request: limits, and the few that are read, each at most once.
 
+use std::borrow::Cow;
+
+use countersign_core::principal::Caller;
+use countersign_core::toolset::{Origin, Selectors};
 use countersign_wire::headers::Seen;
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// How many headers a request may have; hyper answers more with 431.
 pub(super) const COUNT: usize = 100;
@@ -18,17 +22,23 @@ const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 const SURFACE: &str = "x-countersign-surface";
 
-/// Headers that ask for a narrowed catalogue. Served without the narrowing, the request would see
-/// more than its caller wanted it to.
-const NARROWING: [&str; 3] = ["x-countersign-toolset", "x-muster-toolset", "x-countersign-specialist"];
+/// The header that narrows a request, and its old name.
+const TOOLSET: &str = "x-countersign-toolset";
+const TOOLSET_BEFORE: &str = "x-muster-toolset";
+
+/// A header that asks for a narrowed catalogue which this version does not know. Served without the narrowing, the
+/// request would see more than its caller wanted it to.
+const SPECIALIST: &str = "x-countersign-specialist";
 
 /// The headers that the gateway reads.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Read<'r> {
     /// What 2026-07-28 compares with the body.
     pub(super) seen: Seen<'r>,
     pub(super) session: Option<&'r str>,
     pub(super) surface: Option<&'r str>,
+    /// What the request is narrowed to: all lines of both names, joined with commas.
+    pub(super) toolset: Option<Cow<'r, str>>,
 }
 
 impl<'r> Read<'r> {
@@ -38,6 +48,7 @@ impl<'r> Read<'r> {
             seen: Seen::default(),
             session: None,
             surface: None,
+            toolset: None,
         };
         // One walk costs less than a look-up of each name, most of which are absent.
         for (name, value) in headers {
@@ -47,9 +58,13 @@ impl<'r> Read<'r> {
                 NAME => &mut read.seen.name,
                 SESSION_NAME => &mut read.session,
                 SURFACE => &mut read.surface,
-                narrowing if NARROWING.contains(&narrowing) => {
+                TOOLSET | TOOLSET_BEFORE => {
+                    read.add_toolset(value);
+                    continue;
+                }
+                SPECIALIST => {
                     return Err(format!(
-                        "header `{narrowing}` is not supported by this version of countersign: the request would be \
+                        "header `{SPECIALIST}` is not supported by this version of countersign: the request would be \
                          served without the narrowing that it asks for; remove the header"
                     ));
                 }
@@ -61,6 +76,24 @@ impl<'r> Read<'r> {
             }
         }
         Ok(read)
+    }
+
+    /// One more line of the toolset. What is no text stays visible as such: it selects nothing, and is never left out.
+    fn add_toolset(&mut self, value: &'r HeaderValue) {
+        let line = String::from_utf8_lossy(value.as_bytes());
+        self.toolset = Some(match self.toolset.take() {
+            None => line,
+            Some(before) => Cow::Owned([&*before, ",", &*line].concat()),
+        });
+    }
+
+    /// The caller within the toolset that the headers name.
+    pub(super) fn narrowed(&self, mut caller: Caller) -> Caller {
+        if let Some(toolset) = &self.toolset {
+            let declared = Selectors::parse_header([&**toolset]);
+            caller.toolset = caller.toolset.narrowed(Origin::Header, declared);
+        }
+        caller
     }
 
     /// Whether the version header says 2026-07-28 or later.

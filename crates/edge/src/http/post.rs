@@ -176,7 +176,7 @@ impl<'r> Post<'r> {
         Asking {
             shared: Arc::clone(&self.connection.shared),
             in_force: Arc::clone(&self.in_force),
-            caller: self.connection.shared.caller(),
+            caller: self.read.narrowed(self.connection.shared.caller()),
             surfaces: self.surfaces,
             speaker,
         }

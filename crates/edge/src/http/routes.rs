@@ -87,7 +87,7 @@ fn refuse(connection: &Connection, request: &Request<Incoming>, denied: &Denied)
 fn preflight_answer(asked: &HeaderMap) -> Response<Body> {
     let is_private = asked.get(PRIVATE_NETWORK.0).is_some_and(|value| value == "true");
     let mut allowed = "content-type, accept, authorization, last-event-id, mcp-session-id, mcp-protocol-version, \
-                       mcp-method, mcp-name, x-countersign-surface, traceparent, tracestate, baggage"
+                       mcp-method, mcp-name, x-countersign-surface, x-countersign-toolset, x-muster-toolset, traceparent, tracestate, baggage"
         .to_owned();
     let asked = asked
         .get(ACCESS_CONTROL_REQUEST_HEADERS)

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use super::body::Body;
 use super::headers::{Accepts, Read};
 use super::{Connection, MESSAGES, reply};
+use crate::hearer::Hearer;
 use crate::metrics::SessionEnd;
 
 /// Where no session is named, no stream is offered; that is said before anyone is asked who they are,
@@ -35,7 +36,8 @@ pub(super) fn open(connection: &Connection, headers: &HeaderMap) -> Response<Bod
         }
     }
     let (sender, messages) = mpsc::channel(MESSAGES);
-    session.open_stream(sender);
+    let caller = read.narrowed(connection.shared.caller());
+    session.open_stream(sender, Hearer::new(&connection.shared.engine, caller));
     if connection.stop.is_cancelled() {
         session.close_stream();
     }

@@ -1,6 +1,7 @@
 //! Results that the meta-tools author themselves: an answer as structured and as text, or an error.
 
-use countersign_core::refusal::{Code, Refusal};
+use countersign_core::refusal::{Code, Detail, Kind, Outside, Refusal};
+use countersign_core::toolset::{self, Selectors};
 use countersign_wire::object::quote;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -66,7 +67,17 @@ struct Details {
     #[serde(skip_serializing_if = "Option::is_none")]
     allowed_arguments: Option<&'static [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    toolset: Option<Selectors>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Box<RawValue>>,
 }
@@ -86,6 +97,11 @@ impl Failure {
         failure.details.wrong_arguments = wrong;
         failure.details.allowed_arguments = Some(allowed);
         failure
+    }
+
+    /// A toolset that cannot be used.
+    pub(super) fn of_toolset(error: &toolset::Error) -> Self {
+        Self::new(Code::BadToolset.word(), error.to_string())
     }
 
     /// Names the server that the failure is about.
@@ -123,9 +139,36 @@ impl Failure {
     }
 }
 
+impl Details {
+    fn of_outside(outside: Outside) -> Self {
+        let mut details = Self {
+            server: outside.server.map(|server| server.to_string()),
+            toolset: Some(outside.toolset),
+            bound: Some(outside.bound),
+            ..Self::default()
+        };
+        let named = match outside.kind {
+            Kind::Tool => &mut details.tool,
+            Kind::Resource => &mut details.resource,
+            Kind::Prompt => &mut details.prompt,
+            Kind::Server => &mut details.server,
+        };
+        *named = Some(outside.name);
+        details
+    }
+}
+
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         let mut failure = Self::new(refusal.code.word(), refusal.sentence);
+        failure.details = match refusal.detail {
+            Detail::None => Box::default(),
+            Detail::Outside(outside) => Box::new(Details::of_outside(*outside)),
+            Detail::SignIn(server) => Box::new(Details {
+                server: Some(server.to_string()),
+                ..Details::default()
+            }),
+        };
         match refusal.code {
             Code::ResourceAmbiguous | Code::InstanceRequired | Code::InstanceNotAvailable | Code::ServerStopped => {
                 failure.details.servers = refusal.nearest;

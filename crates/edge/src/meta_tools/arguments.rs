@@ -153,6 +153,27 @@ impl<'a> Reader<'a> {
         texts
     }
 
+    /// A list of strings. An empty one is one, since it may not mean the same as none.
+    pub(super) fn list(&mut self, name: &str) -> Option<Vec<String>> {
+        let raw = self.raw(name)?;
+        let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(raw) else {
+            self.mistyped(name, ARRAY, raw);
+            return None;
+        };
+        let mut list = Vec::with_capacity(elements.len());
+        for element in elements {
+            match serde_json::from_str(element.get()) {
+                Ok(text) => list.push(text),
+                Err(_) => {
+                    let sentence = format!("`{name}` must be {ARRAY}, found {} in it", found(element.get()));
+                    self.problem(name, sentence);
+                    return None;
+                }
+            }
+        }
+        Some(list)
+    }
+
     /// An object with one reading; absent means empty.
     pub(super) fn object(&mut self, name: &str) -> Exact {
         let Some(raw) = self.raw(name) else {
@@ -202,6 +223,9 @@ impl<'a> Reader<'a> {
         self.problems.push(sentence);
     }
 }
+
+/// What a list must be.
+const ARRAY: &str = "an array of strings";
 
 /// What a flag is when it is not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use countersign_core::admit::{Ask, Origin};
 use countersign_core::exact::Exact;
 use countersign_core::principal::Caller;
-use countersign_core::refusal::Code;
+use countersign_core::refusal::{Code, Refusal};
 use countersign_engine::{Engine, Outcome, Passage, Provenance};
 use countersign_wire::codes;
 use countersign_wire::object::{self, Edit, Object, quote};
@@ -34,10 +34,10 @@ pub(super) async fn call_tool(engine: &Engine, caller: &Caller, arguments: &Exac
         },
         Settled::Refused(refusal) if refusal.code == Code::ToolNotFound => {
             let world = engine.world(caller);
-            let view = View::of(&world, caller);
-            MetaAnswer::Own(tools::not_found(view, &name, refusal).render())
+            let result = tools::not_found(View::of(&world), &name, refusal.clone()).render();
+            MetaAnswer::Refused { refusal, result }
         }
-        Settled::Refused(refusal) => MetaAnswer::Own(Failure::from(refusal).render()),
+        Settled::Refused(refusal) => refused(refusal),
         Settled::Answered(answer) => answer,
     }
 }
@@ -89,7 +89,7 @@ pub(super) fn named_call(tool: MetaTool, arguments: &Exact) -> Result<(String, E
 /// An outcome in the terms of the meta-tools.
 enum Settled {
     Result { result: Box<RawValue>, from: Provenance },
-    Refused(countersign_core::refusal::Refusal),
+    Refused(Refusal),
     Answered(MetaAnswer),
 }
 
@@ -114,6 +114,11 @@ fn settled(outcome: Outcome) -> Settled {
     }
 }
 
+fn refused(refusal: Refusal) -> MetaAnswer {
+    let result = super::refused(refusal.clone());
+    MetaAnswer::Refused { refusal, result }
+}
+
 /// Turns the result of a reading method into a tool's result.
 fn read_by(outcome: Outcome, render: fn(&str) -> Result<String, Failure>) -> MetaAnswer {
     match settled(outcome) {
@@ -124,7 +129,7 @@ fn read_by(outcome: Outcome, render: fn(&str) -> Result<String, Failure>) -> Met
             render(result.get())
                 .unwrap_or_else(|failure| failure.of_server(from.server.map(|name| name.to_string())).render()),
         ),
-        Settled::Refused(refusal) => MetaAnswer::Own(Failure::from(refusal).render()),
+        Settled::Refused(refusal) => refused(refusal),
         Settled::Answered(MetaAnswer::Passed(Outcome::Error { error, from })) => read_error(&error, &from)
             .map_or_else(|| MetaAnswer::Passed(Outcome::Error { error, from }), MetaAnswer::Own),
         Settled::Answered(answer) => answer,

@@ -59,6 +59,14 @@ fn filter_tools() -> Value {
         },
         "case_sensitive": case_sensitive(),
         "include_schema": include_schema(false),
+        "toolset": {
+            "type": "array",
+            "items": {"type": "string"},
+            "minItems": 1,
+            "maxItems": countersign_core::toolset::MOST,
+            "description": "Shows only what these selectors select, within your own toolset: `preset:<name>`, `server:<name>`, `workflow:<name>`, `tool:<name>`."
+        },
+        "include_presets": {"type": "boolean", "default": false, "description": "Adds the presets that selectors may name."},
         "limit": limit(25),
         "offset": offset()
     })

@@ -3,7 +3,7 @@
 use countersign_core::admit;
 use countersign_core::catalogue::Prompt;
 use countersign_core::exact::Exact;
-use countersign_core::refusal::Code;
+use countersign_core::refusal::{Code, Kind};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -27,8 +27,10 @@ pub(super) fn list(view: &View<'_>, arguments: &Exact) -> Result<String, Failure
         offset: Some(window.offset),
         ..Filters::default()
     };
-    let prompts = view.catalogue().prompts().iter();
-    let matches = prompts.filter(|prompt| filters.of_server(prompt.server.as_str()));
+    let matches = view
+        .world()
+        .prompts()
+        .filter(|prompt| filters.of_server(prompt.server.as_str()));
     answer(*view, &filters, Page::of(matches, window))
 }
 
@@ -47,7 +49,7 @@ pub(super) fn filter(view: &View<'_>, arguments: &Exact) -> Result<String, Failu
     reader.finish()?;
     view.check_server(MetaTool::FilterPrompts, filters.server.as_deref())?;
     let glob = filters.glob(Over::Names)?;
-    let matches = view.catalogue().prompts().iter().filter(|prompt| {
+    let matches = view.world().prompts().filter(|prompt| {
         filters.of_server(prompt.server.as_str())
             && glob
                 .as_ref()
@@ -68,6 +70,12 @@ pub(super) fn describe(view: &View<'_>, arguments: &Exact) -> Result<String, Fai
         }
         return Err(Failure::from(refusal));
     };
+    if let Some(refusal) = view
+        .world()
+        .refuse_of_server(prompt.server.as_str(), Kind::Prompt, &name)
+    {
+        return Err(Failure::from(refusal));
+    }
     let invocation = invocation::of_prompt(prompt.name.as_str(), prompt.definition.arguments.as_deref());
     let description = Description {
         entry: Entry::of(prompt),
@@ -97,7 +105,7 @@ fn answer(view: View<'_>, filters: &Filters, page: Page<&Prompt>) -> Result<Stri
     });
     structured(&Answer {
         filters,
-        total_prompts: view.catalogue().prompts().len(),
+        total_prompts: view.world().prompts().count(),
         total: page.total,
         truncated: page.truncated,
         servers_unavailable: view.absent(),

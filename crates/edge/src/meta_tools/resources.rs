@@ -1,9 +1,9 @@
 //! `list_resources`, `filter_resources`, `describe_resource`: resources and resource templates.
 
 use countersign_core::admit;
-use countersign_core::catalogue::Resource;
+use countersign_core::catalogue::{Catalogue, Resource};
 use countersign_core::exact::Exact;
-use countersign_core::refusal::{Code, Refusal};
+use countersign_core::refusal::{Code, Kind, Refusal};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -69,6 +69,11 @@ pub(super) fn describe(view: &View<'_>, arguments: &Exact) -> Result<String, Fai
     };
     let candidates: Vec<Found<'_>> = all(*view).filter(wanted).collect();
     let Some(found) = candidates.first() else {
+        if let Some(hidden) = published(view.catalogue()).find(wanted) {
+            let server = hidden.resource().server.as_str();
+            let outside = view.world().refuse_of_server(server, Kind::Resource, &uri);
+            return Err(outside.map_or_else(|| not_found(*view, &uri, None), Failure::from));
+        }
         return Err(not_found(*view, &uri, server.as_deref()));
     };
     let mut servers: Vec<String> = candidates
@@ -123,8 +128,17 @@ impl<'a> Found<'a> {
     }
 }
 
+/// What the caller can discover.
 fn all(view: View<'_>) -> impl Iterator<Item = Found<'_>> {
-    let catalogue = view.catalogue();
+    let world = view.world();
+    world
+        .resources()
+        .map(Found::One)
+        .chain(world.templates().map(Found::Template))
+}
+
+/// What there is, whoever can discover it.
+fn published(catalogue: &Catalogue) -> impl Iterator<Item = Found<'_>> {
     let templates = catalogue.templates().iter().map(Found::Template);
     catalogue.resources().iter().map(Found::One).chain(templates)
 }
@@ -145,10 +159,9 @@ fn answer(view: View<'_>, filters: &Filters, page: Page<Found<'_>>) -> Result<St
         entry: Entry::of(found),
         summary: summary(&found.resource().definition.description),
     });
-    let catalogue = view.catalogue();
     structured(&Answer {
         filters,
-        total_resources: catalogue.resources().len().saturating_add(catalogue.templates().len()),
+        total_resources: all(view).count(),
         total: page.total,
         truncated: page.truncated,
         servers_unavailable: view.absent(),

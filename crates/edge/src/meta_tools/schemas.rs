@@ -10,7 +10,7 @@ use super::MetaTool;
 /// structured content, which most tools do not give.
 pub(super) fn output(tool: MetaTool) -> Option<Value> {
     let answer = match tool {
-        MetaTool::ListTools | MetaTool::FilterTools | MetaTool::ListCoreTools => page("tools", &listed_tool()),
+        MetaTool::ListTools | MetaTool::FilterTools | MetaTool::ListCoreTools => page_of_tools(tool),
         MetaTool::DescribeTool => described_tool(),
         MetaTool::CallTool => return None,
         MetaTool::ListResources | MetaTool::FilterResources => page("resources", &listed_resource()),
@@ -69,6 +69,78 @@ fn page(noun: &str, entry: &Value) -> Value {
                 }
             },
             noun: {"type": "array", "items": entry}
+        }
+    })
+}
+
+/// A page of tools, with what is said of the toolset that it is within.
+fn page_of_tools(tool: MetaTool) -> Value {
+    let mut page = page("tools", &listed_tool());
+    let Some(properties) = page.get_mut("properties") else {
+        return page;
+    };
+    let selectors = |what: &str| json!({"type": "array", "items": {"type": "string"}, "description": what});
+    join(
+        properties,
+        json!({
+            "toolset": selectors("The selectors that this list is within; without them it is not narrowed."),
+            "toolset_unmatched": selectors("Those of them that select nothing now."),
+            "toolset_requiring_auth": {
+                "type": "array",
+                "description": "Servers that wait for your sign-in and of which the toolset could select a tool then.",
+                "items": waiting(&[])
+            },
+            "note": {"type": "string", "description": "Why nothing is shown."}
+        }),
+    );
+    if matches!(tool, MetaTool::ListTools | MetaTool::FilterTools) {
+        join(
+            properties,
+            json!({
+                "servers_requiring_auth": {
+                    "type": "array",
+                    "description": "Servers that wait for your sign-in, whatever the toolset is.",
+                    "items": waiting(&["status"])
+                }
+            }),
+        );
+    }
+    if tool == MetaTool::FilterTools {
+        join(
+            properties,
+            json!({
+                "toolset_bound": selectors("The selectors that your session is bound to."),
+                "presets": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["name", "description", "built_in"],
+                        "properties": {
+                            "name": {"type": "string"},
+                            "description": {"type": "string"},
+                            "built_in": {"type": "boolean"}
+                        }
+                    }
+                }
+            }),
+        );
+    }
+    page
+}
+
+/// A server that waits for a sign-in.
+fn waiting(more: &[&str]) -> Value {
+    let mut required = vec!["name", "auth_tool", "tool_prefix"];
+    required.extend(more);
+    json!({
+        "type": "object",
+        "required": required,
+        "properties": {
+            "name": {"type": "string"},
+            "status": {"enum": ["auth_required"]},
+            "auth_tool": {"type": "string", "description": "The tool that gives the link to sign in with."},
+            "tool_prefix": {"type": "string", "description": "What the names of its tools will begin with."},
+            "family": {"type": "string", "description": "The family that it belongs to."}
         }
     })
 }

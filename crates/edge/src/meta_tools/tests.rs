@@ -5,6 +5,7 @@ mod errors;
 mod forward;
 mod lists;
 mod texts;
+mod toolsets;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,14 +17,12 @@ use countersign_core::effect::AnnotationTrust;
 use countersign_core::exact::{Digest, Exact};
 use countersign_core::listing::{Capabilities, Listing};
 use countersign_core::names::ServerName;
-use countersign_core::principal::{Caller, Endpoint, Principal};
 use countersign_core::secret::Secret;
 use countersign_core::server::{EnvMode, ServerEntry, Sharing, Start, Transport};
-use countersign_core::stages::{Pins, Rights, Toolset, WriteGate};
+use countersign_core::stages::{Pins, Rights, WriteGate};
 use countersign_core::time::Millis;
 use serde_json::Value;
 
-use super::view::View;
 use super::{MetaTool, Way, answer, find};
 
 /// A schema as no serializer of ours would write it: blanks, order, integers beyond 64 bits and doubles.
@@ -156,20 +155,12 @@ fn world() -> World {
     world_of(vec![files(), notes()])
 }
 
-fn caller() -> Caller {
-    Caller {
-        principal: Arc::new(Principal::local()),
-        endpoint: Endpoint::Main,
-        toolset: Toolset::Unscoped { because: "a test" },
-    }
-}
-
 /// The `CallToolResult` of a meta-tool that reads the snapshot, as raw JSON.
 fn answered_in(world: &World, name: &str, arguments: &str) -> String {
     let Way::Read(read) = find(name).unwrap().way() else {
         panic!("{name} calls")
     };
-    let result = read(&View::of(world, &caller()), &Exact::object(arguments).unwrap());
+    let result = super::within_toolset(read, world, &Exact::object(arguments).unwrap());
     result.map_or_else(|failure| failure.render(), |structured| answer::own(&structured))
 }
 

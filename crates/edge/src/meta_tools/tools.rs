@@ -16,6 +16,7 @@ use super::arguments::{Flag, Reader, Window};
 use super::invocation;
 use super::page::{Filters, Over, Page, summary};
 use super::view::{Absent, View};
+use super::within::{Presets, Within};
 
 /// `list_tools`
 pub(super) fn list(view: &View<'_>, arguments: &Exact) -> Result<String, Failure> {
@@ -28,7 +29,8 @@ pub(super) fn list(view: &View<'_>, arguments: &Exact) -> Result<String, Failure
         ..Filters::default()
     };
     let matches = view.tools().map(|tool| (tool, None));
-    answer(*view, &filters, Page::of(matches, window))
+    let within = Within::of(MetaTool::ListTools, view.world(), (&filters, None));
+    answer(*view, &filters, Page::of(matches, window), within)
 }
 
 /// `filter_tools`: all filters must agree; with `query` the best match stands first.
@@ -44,6 +46,13 @@ pub(super) fn filter(view: &View<'_>, arguments: &Exact) -> Result<String, Failu
         ..Filters::default()
     };
     let window = reader.window(25);
+    // What it says is in force by now, as far as it says anything.
+    let has_toolset = reader.list("toolset").is_some();
+    let presets = if reader.flag("include_presets", Flag::Off) || has_toolset {
+        Presets::Shown
+    } else {
+        Presets::Hidden
+    };
     filters.limit = Some(window.limit);
     filters.offset = Some(window.offset);
     reader.finish()?;
@@ -60,18 +69,18 @@ pub(super) fn filter(view: &View<'_>, arguments: &Exact) -> Result<String, Failu
     let page = match &filters.query {
         None => Page::of(view.tools().filter(|tool| agree(tool)).map(|tool| (tool, None)), window),
         Some(query) => {
-            let tools = view.catalogue().tools();
             let hits = view.catalogue().index().search(query);
             let found = hits
                 .iter()
-                .filter_map(|hit| Some((tools.get(hit.document)?, Some(hit.score))));
+                .filter_map(|hit| Some((view.world().tool_at(hit.document)?, Some(hit.score))));
             Page::of(
                 found.filter(|(tool, _)| super::view::is_for_models(tool) && agree(tool)),
                 window,
             )
         }
     };
-    answer(*view, &filters, page)
+    let within = Within::of(MetaTool::FilterTools, view.world(), (&filters, glob.as_ref()));
+    answer(*view, &filters, page, within.with_presets(view.world(), presets))
 }
 
 /// `list_core_tools`
@@ -87,7 +96,8 @@ pub(super) fn list_core(view: &View<'_>, arguments: &Exact) -> Result<String, Fa
         limit: usize::MAX,
         offset: 0,
     };
-    answer(*view, &filters, Page::of(core.map(|tool| (tool, None)), all))
+    let within = Within::of(MetaTool::ListCoreTools, view.world(), (&filters, None));
+    answer(*view, &filters, Page::of(core.map(|tool| (tool, None)), all), within)
 }
 
 /// `describe_tool`
@@ -95,7 +105,10 @@ pub(super) fn describe(view: &View<'_>, arguments: &Exact) -> Result<String, Fai
     let mut reader = Reader::of(MetaTool::DescribeTool, arguments);
     let name = reader.needed("name");
     reader.finish()?;
-    let Some(tool) = view.catalogue().tool(&name) else {
+    let Some(tool) = view.world().tool(&name) else {
+        if let Some(refusal) = view.world().refuse_tool(&name) {
+            return Err(Failure::from(refusal));
+        }
         return Err(not_found(*view, &name, admit::missing_tool(view.world(), &name)));
     };
     let invocation = invocation::of_tool(tool.name.as_str(), &tool.definition.input_schema);
@@ -129,12 +142,19 @@ struct Answer<'a> {
     total_tools: usize,
     total: usize,
     truncated: bool,
+    #[serde(flatten)]
+    within: Within<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     servers_unavailable: Vec<Absent<'a>>,
     tools: Vec<Listed<'a>>,
 }
 
-fn answer(view: View<'_>, filters: &Filters, page: Page<(&Tool, Option<f64>)>) -> Result<String, Failure> {
+fn answer<'a>(
+    view: View<'a>,
+    filters: &'a Filters,
+    page: Page<(&'a Tool, Option<f64>)>,
+    within: Within<'a>,
+) -> Result<String, Failure> {
     let with_schema = filters.include_schema == Some(true);
     let listed = page.shown.into_iter().map(|(tool, score)| Listed {
         entry: Entry::of(view, tool),
@@ -147,6 +167,7 @@ fn answer(view: View<'_>, filters: &Filters, page: Page<(&Tool, Option<f64>)>) -
         total_tools: view.tools().count(),
         total: page.total,
         truncated: page.truncated,
+        within,
         servers_unavailable: view.absent(),
         tools: listed.collect(),
     })

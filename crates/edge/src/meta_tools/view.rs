@@ -2,7 +2,7 @@
 
 use countersign_core::admit::World;
 use countersign_core::catalogue::{Availability, Catalogue, Tool};
-use countersign_core::principal::Caller;
+use countersign_core::refusal::Kind;
 use countersign_core::stages::{Rights, WriteGate};
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub(super) struct Absent<'a> {
 
 impl<'a> View<'a> {
     /// Narrows the world to what the caller can discover.
-    pub(super) fn of(world: &'a World, _caller: &Caller) -> Self {
+    pub(super) fn of(world: &'a World) -> Self {
         // Each stage that could narrow is named, so that a new variant cannot be overlooked here.
         match &world.rules.rights {
             Rights::Open { because: _ } => {}
@@ -55,17 +55,14 @@ impl<'a> View<'a> {
     /// Whether a server that the caller names exists: an empty list for a slip would look like the truth.
     ///
     /// # Errors
-    /// `bad_arguments`, with the servers that there are.
+    /// `bad_arguments`, with the servers that there are; `outside_toolset` for one that the toolset does not show.
     pub(super) fn check_server(self, tool: MetaTool, server: Option<&str>) -> Result<(), Failure> {
-        let Some(name) = server.filter(|name| self.catalogue().server(name).is_none()) else {
-            return Ok(());
-        };
-        let servers: Vec<String> = self
-            .catalogue()
-            .servers()
-            .iter()
-            .map(|it| it.entry.name.to_string())
-            .collect();
+        let Some(name) = server else { return Ok(()) };
+        if self.catalogue().server(name).is_some() {
+            let outside = self.world.refuse_of_server(name, Kind::Server, name);
+            return outside.map_or(Ok(()), |refusal| Err(Failure::from(refusal)));
+        }
+        let servers: Vec<String> = self.world.servers().map(|it| it.entry.name.to_string()).collect();
         let sentence = format!(
             "{}: `server` names no server: `{name}`; servers: {}",
             tool.name(),
@@ -85,6 +82,7 @@ impl<'a> View<'a> {
     pub(super) fn absent(self) -> Vec<Absent<'a>> {
         let servers = self.catalogue().servers().iter();
         servers
+            .filter(|server| self.world.could_show_server(server))
             .filter_map(|server| {
                 let (state, reason) = match &server.availability {
                     // Named among the servers that ask for a sign-in.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_core::principal::{Authentication, Endpoint, Principal, PrincipalKey};
+use countersign_core::stages::Toolset;
 use countersign_engine::Reply;
 use countersign_wire::questions::Question;
 use tokio::sync::{mpsc, oneshot};
@@ -23,6 +24,7 @@ fn bond(principal: PrincipalKey, request: &str) -> Bond {
     Bond {
         principal,
         endpoint: Endpoint::Main,
+        toolset: Toolset::Unscoped { because: "a test" },
         asked: Asked {
             method: Method::CallTool,
             subject: request.into(),

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Full, Limits, Sessions, fresh_id};
+use crate::hearer::Hearer;
 use crate::session::Session;
 
 const LIMITS: Limits = Limits {
@@ -102,7 +103,7 @@ fn b001_session_whose_client_listens_is_never_evicted() {
     for id in ["a1", "a2", "a3"] {
         let (session, _) = sessions.open(session(id, &alice), LIMITS).expect("opens");
         let (sender, receiver) = mpsc::channel(1);
-        session.open_stream(sender);
+        session.open_stream(sender, Hearer::of_all(alice.clone()));
         streams.push(receiver);
     }
     let full = opened(&sessions, "a4", &alice).expect_err("there is no room");
@@ -147,7 +148,7 @@ fn b001_session_with_a_stream_or_a_call_stays_and_its_time_begins_when_they_end(
     let (listens, _) = sessions.open(session("listens", &alice), LIMITS).expect("opens");
     let (waits, _) = sessions.open(session("waits", &alice), LIMITS).expect("opens");
     let (sender, receiver) = mpsc::channel(1);
-    listens.open_stream(sender);
+    listens.open_stream(sender, Hearer::of_all(alice.clone()));
     let ticket = waits.calls.enter("1", &CancellationToken::new());
     let start = Instant::now() + Duration::from_secs(1);
     let none = Vec::<String>::new();

@@ -25,4 +25,6 @@ mod streams;
 #[cfg(test)]
 mod tasks;
 #[cfg(test)]
+mod toolsets;
+#[cfg(test)]
 mod upstream;

@@ -1,5 +1,6 @@
 //! One client over a pair of pipes.
 
+use countersign_core::toolset::Selectors;
 use countersign_edge::{Edge, Settings};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, duplex};
@@ -17,10 +18,15 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn start(settings: Settings, upstream: Option<&Upstream>) -> Self {
+        Self::within(None, settings, upstream).await
+    }
+
+    pub(crate) async fn within(toolset: Option<&str>, settings: Settings, upstream: Option<&Upstream>) -> Self {
+        let declared = toolset.map(|text| Selectors::parse_header([text]).expect("selectors"));
         let entries: Vec<_> = upstream.iter().map(|upstream| upstream.entry("s")).collect();
         let (engine, _) = engine(&entries).await;
         let ((input, stdin), (stdout, output)) = (duplex(1 << 20), duplex(1 << 20));
-        let edge = Edge::new(engine, settings);
+        let edge = Edge::new(engine, settings).with_toolset(declared);
         let serving = tokio::spawn(async move {
             edge.serve_stdio(stdin, stdout, CancellationToken::new())
                 .await

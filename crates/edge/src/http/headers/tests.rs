@@ -8,7 +8,7 @@ fn headers(lines: &[(&str, &str)]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in lines {
         let name: HeaderName = name.parse().expect("a name");
-        headers.append(name, HeaderValue::from_str(value).expect("a value"));
+        headers.append(name, HeaderValue::from_bytes(value.as_bytes()).expect("a value"));
     }
     headers
 }
@@ -56,14 +56,42 @@ fn doubled_protocol_headers_are_named() {
 }
 
 #[test]
-fn narrowing_headers_are_refused() {
-    for name in ["X-Countersign-Toolset", "X-muster-Toolset", "X-Countersign-Specialist"] {
-        let error = Read::of(&headers(&[(name, "readers")])).expect_err("must be refused");
-        assert!(
-            error.contains(&name.to_ascii_lowercase()) && error.contains("not supported"),
-            "{error}"
-        );
+fn a_narrowing_that_is_not_known_is_refused() {
+    let error = Read::of(&headers(&[("X-Countersign-Specialist", "readers")])).expect_err("must be refused");
+    assert!(
+        error.contains("x-countersign-specialist") && error.contains("not supported"),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_line_of_both_names_of_the_toolset_counts() {
+    let (new, old) = ("X-Countersign-Toolset", "X-muster-Toolset");
+    let cases: &[(&[(&str, &str)], Option<&str>)] = &[
+        (&[], None),
+        (&[(new, "")], Some("")),
+        (&[(new, "server:a, server:b")], Some("server:a, server:b")),
+        (&[(old, "server:a")], Some("server:a")),
+        (&[(new, "server:a"), (new, "preset:none")], Some("server:a,preset:none")),
+        (&[(new, "server:a"), (old, "server:b")], Some("server:a,server:b")),
+        (&[(old, "server:b"), (new, "server:a")], Some("server:b,server:a")),
+        (&[(new, ""), (old, "server:b")], Some(",server:b")),
+        (&[(new, "server:ü")], Some("server:ü")),
+    ];
+    for (lines, joined) in cases {
+        let headers = headers(lines);
+        let read = Read::of(&headers).expect("readable");
+        assert_eq!(read.toolset.as_deref(), *joined, "{lines:?}");
     }
+}
+
+#[test]
+fn a_toolset_that_is_no_text_is_not_left_out() {
+    let mut headers = HeaderMap::new();
+    let value = HeaderValue::from_bytes(b"server:\xff").expect("a value");
+    headers.insert("x-countersign-toolset", value);
+    let read = Read::of(&headers).expect("readable");
+    assert_eq!(read.toolset.as_deref(), Some("server:\u{fffd}"));
 }
 
 #[test]
