@@ -45,18 +45,12 @@ pub(crate) struct Running {
 impl Gateway {
     /// Binds the addresses of the configuration; `listen` stands in for the configured one.
     pub(crate) async fn bind(dir: PathBuf, config: Config, listen: Option<SocketAddr>) -> Result<Self, Failure> {
-        if config.identities.is_some() || config.gateway.bindings != countersign_core::identity::Binders::default() {
-            return Err(Failure::configuration(
-                "`identities.yaml` and `bindings` are not enforced yet",
-                "remove them",
-            ));
-        }
-        if let Some(asked) = listen.filter(|asked| !asked.ip().is_loopback()) {
+        if let Some(asked) = listen.filter(|asked| !asked.ip().is_loopback() && config.identities.is_none()) {
             return Err(Failure::configuration(
                 format_args!(
                     "--listen {asked} can be reached from other machines, and this gateway does not ask who calls"
                 ),
-                "use a loopback address such as 127.0.0.1:8090; identities, which other addresses need, are not part of this version",
+                "use a loopback address such as 127.0.0.1:8090, or write an `identities.yaml` that says who may connect",
             ));
         }
         let asked = listen.unwrap_or(config.gateway.listen);
@@ -212,6 +206,9 @@ pub(crate) fn edge_settings(config: &Config) -> countersign_edge::Settings {
         parked_per_principal: gateway.limits.parked_per_principal,
         allowed_hosts: gateway.allowed_hosts.clone(),
         allowed_origins: gateway.allowed_origins.clone(),
+        identities: config.identities.clone().map(Arc::new),
+        bindings: gateway.bindings.clone(),
+        trusted_proxies: gateway.trusted_proxies.clone(),
         version: env!("CARGO_PKG_VERSION"),
         ..countersign_edge::Settings::default()
     }

@@ -46,7 +46,8 @@ impl Edge {
         Self { declared, ..self }
     }
 
-    /// Puts other settings in force, for the next request of every connection. Sessions stay open.
+    /// Puts other settings in force, for the next request of every connection. Sessions stay open, but for those of
+    /// principals that are no longer let in.
     pub fn apply(&self, settings: Settings) {
         self.shared.apply(settings);
     }

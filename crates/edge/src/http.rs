@@ -1,5 +1,7 @@
 //! The HTTP listeners: connections taken in, served and ended.
 
+mod admission;
+mod bindings;
 mod body;
 mod drive;
 mod form;
@@ -18,6 +20,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use countersign_core::principal::Caller;
 use countersign_engine::Refused;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -53,13 +56,16 @@ struct Connection {
     own: Own,
     routes: Routes,
     stop: CancellationToken,
+    /// The address at which the connection reached the listener.
+    reached: SocketAddr,
+    /// The other end of the connection.
+    peer: SocketAddr,
 }
 
 impl Connection {
     /// The session of that id, if it is this caller's at this endpoint; if not, the trail has it.
-    fn session(&self, id: &str, method: &str) -> Option<Arc<Session>> {
-        let caller = self.shared.caller();
-        let session = self.shared.sessions.find(id, &caller);
+    fn session(&self, id: &str, method: &str, caller: &Caller) -> Option<Arc<Session>> {
+        let session = self.shared.sessions.find(id, caller);
         if session.is_none() {
             self.shared.engine.note(Refused {
                 principal: caller.principal.key().to_string(),
@@ -141,8 +147,8 @@ async fn accept(
             () = stop.cancelled() => break,
         };
         match accepted {
-            Ok((stream, _)) => {
-                let connection = connection(shared, &stream, address, routes, stop);
+            Ok((stream, peer)) => {
+                let connection = connection(shared, &stream, (address, peer), routes, stop);
                 let alive = alive.clone();
                 let serving = lanes.serve(stream, |stream| async move {
                     serve_connection(Arc::new(connection), stream).await;
@@ -176,7 +182,7 @@ async fn accept(
 fn connection(
     shared: &Arc<Shared>,
     stream: &TcpStream,
-    listener: SocketAddr,
+    (listener, peer): (SocketAddr, SocketAddr),
     routes: Routes,
     stop: &CancellationToken,
 ) -> Connection {
@@ -189,6 +195,8 @@ fn connection(
         own: Own::of(reached),
         routes,
         stop: stop.clone(),
+        reached,
+        peer,
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod abilities;
 mod answer;
+mod auth;
 mod calls;
 mod cursor;
 mod dispatch;

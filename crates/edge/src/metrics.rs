@@ -64,6 +64,8 @@ pub(crate) enum SessionEnd {
     Idle,
     /// A new session needed its place.
     Evicted,
+    /// Its principal is no longer let in.
+    Refused,
 }
 
 impl SessionEnd {
@@ -72,6 +74,7 @@ impl SessionEnd {
             Self::Deleted => "deleted",
             Self::Idle => "idle",
             Self::Evicted => "evicted",
+            Self::Refused => "refused",
         }
     }
 }
@@ -160,6 +163,7 @@ pub(crate) struct Metrics {
     request_seconds: Family<MethodLabels, Histogram>,
     series: Vec<Series>,
     guard_refusals: Counter,
+    credential_refusals: Counter,
     reloads: Family<ReloadLabels, Counter>,
     sessions: Gauge,
     sessions_ended: Family<SessionEndLabels, Counter>,
@@ -189,6 +193,12 @@ impl Metrics {
             "HTTP requests with a foreign Host or Origin",
             guard_refusals.clone(),
         );
+        let credential_refusals = Counter::default();
+        registry.register(
+            "credential_refusals",
+            "HTTP requests without a credential that is taken",
+            credential_refusals.clone(),
+        );
         let reloads = Family::default();
         registry.register(
             "configuration_reloads",
@@ -214,6 +224,7 @@ impl Metrics {
             request_seconds,
             series: Method::words().chain([OTHER]).map(Series::of).collect(),
             guard_refusals,
+            credential_refusals,
             reloads,
             sessions,
             sessions_ended,
@@ -243,6 +254,12 @@ impl Metrics {
     /// A page can make a browser send thousands, so the trail has each of the first and then every hundredth.
     pub(crate) fn guard_refusal(&self) -> bool {
         let before = self.guard_refusals.inc();
+        before < 100 || before.is_multiple_of(100)
+    }
+
+    /// A request was not let in; says whether the trail records it, as for [`Metrics::guard_refusal`].
+    pub(crate) fn credential_refusal(&self) -> bool {
+        let before = self.credential_refusals.inc();
         before < 100 || before.is_multiple_of(100)
     }
 

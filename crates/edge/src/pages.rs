@@ -163,7 +163,7 @@ mod tests {
         let (pages, first, settings) = (
             Pages::default(),
             catalogue(1),
-            Arc::new(InForce::new(Settings::default())),
+            Arc::new(InForce::new(Settings::default(), &crate::auth::Memory::new())),
         );
         let get = |catalogue, in_force, key, text: &str| pages.page(catalogue, in_force, key, || text.to_owned());
         let one = get(&first, &settings, key(0, Era::Legacy), "one");
@@ -175,14 +175,17 @@ mod tests {
         );
         assert_eq!(get(&first, &settings, key(1, Era::Legacy), "page"), "page");
         assert_eq!(get(&first, &settings, key(0, Era::Modern), "era"), "era");
-        let other = Arc::new(InForce::new(Settings::default()));
+        let other = Arc::new(InForce::new(Settings::default(), &crate::auth::Memory::new()));
         assert_eq!(get(&first, &other, key(0, Era::Legacy), "settings"), "settings");
         assert_eq!(get(&catalogue(2), &other, key(0, Era::Legacy), "snapshot"), "snapshot");
     }
 
     #[test]
     fn an_older_snapshot_does_not_displace_the_pages_of_a_newer_one() {
-        let (pages, settings) = (Pages::default(), Arc::new(InForce::new(Settings::default())));
+        let (pages, settings) = (
+            Pages::default(),
+            Arc::new(InForce::new(Settings::default(), &crate::auth::Memory::new())),
+        );
         let (old, new) = (catalogue(1), catalogue(2));
         let get = |catalogue, text: &str| pages.page(catalogue, &settings, key(0, Era::Legacy), || text.to_owned());
         assert_eq!(get(&new, "new"), "new");

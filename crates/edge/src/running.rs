@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use countersign_core::principal::PrincipalKey;
 use countersign_engine::{Reply, ToCaller};
 use countersign_wire::bridge;
 use countersign_wire::codes;
@@ -29,6 +30,8 @@ pub(crate) use crate::under_way::{Finished, Step};
 pub(crate) struct Running {
     shared: Arc<Shared>,
     speaker: Speaker,
+    /// Who asks.
+    principal: PrincipalKey,
     /// The raw id of the request that waits.
     id: String,
     /// `None` once it is parked.
@@ -57,10 +60,11 @@ pub(crate) enum Road {
 
 impl Running {
     /// The request that began the call waits for it.
-    pub(crate) fn new(shared: &Arc<Shared>, speaker: &Speaker, call: UnderWay) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, speaker: &Speaker, principal: &PrincipalKey, call: UnderWay) -> Self {
         Self {
             shared: Arc::clone(shared),
             speaker: speaker.clone(),
+            principal: principal.clone(),
             id: call.began_as.clone(),
             call: Some(Box::new(call)),
             token: Token::Known,
@@ -94,7 +98,7 @@ impl Running {
                     if call.bond.is_none() {
                         return Step::Message(message);
                     }
-                    match question(&self.shared, &self.speaker, message) {
+                    match question(&self.shared, (&self.speaker, &self.principal), message) {
                         Ok((question, reply)) => call.open(question, reply),
                         Err(message) => return Step::Message(message),
                     }
@@ -111,7 +115,7 @@ impl Running {
             self.call = Some(call);
             return None;
         }
-        call.gather(|message| question(&self.shared, &self.speaker, message));
+        call.gather(|message| question(&self.shared, (&self.speaker, &self.principal), message));
         let questions = call.open.iter().map(|open| open.question.clone()).collect();
         let in_force = self.shared.in_force();
         let limits = Limits {
@@ -239,7 +243,7 @@ impl Running {
 /// A request of an upstream that this caller can be asked; everything else is given back.
 fn question(
     shared: &Shared,
-    speaker: &Speaker,
+    (speaker, principal): (&Speaker, &PrincipalKey),
     message: ToCaller,
 ) -> Result<(Question, oneshot::Sender<Reply>), ToCaller> {
     let ToCaller::Request { method, params, reply } = message else {
@@ -250,9 +254,8 @@ fn question(
         return Err(ToCaller::Request { method, params, reply });
     }
     let id = shared.next_request_id().trim_matches('"').to_owned();
-    let principal = shared.caller();
     let params = text.map(|params| {
-        let params = shared.tasks.related(params, principal.principal.key());
+        let params = shared.tasks.related(params, principal);
         questions::params_for(speaker.era(), &method, &params, &id)
     });
     Ok((Question { id, method, params }, reply))

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use countersign_core::names::ServerName;
-use countersign_core::principal::{Caller, Endpoint, PrincipalKey};
+use countersign_core::principal::{Caller, Endpoint, Principal, PrincipalKey};
+use countersign_core::stages::Toolset;
 use countersign_engine::{Abilities, Reply};
 use countersign_wire::version::Version;
 use serde_json::value::RawValue;
@@ -39,6 +40,8 @@ pub(crate) struct Session {
     /// `Mcp-Session-Id`; empty for the one session of a pipe.
     pub(crate) id: String,
     pub(crate) principal: PrincipalKey,
+    /// Who opened it.
+    owner: Arc<Principal>,
     pub(crate) endpoint: Endpoint,
     pub(crate) version: Version,
     pub(crate) abilities: Abilities,
@@ -75,6 +78,7 @@ impl Session {
         Self {
             id,
             principal: caller.principal.key().clone(),
+            owner: Arc::clone(&caller.principal),
             endpoint: caller.endpoint.clone(),
             version,
             abilities,
@@ -87,6 +91,22 @@ impl Session {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who opened it.
+    pub(crate) fn owner(&self) -> &Principal {
+        &self.owner
+    }
+
+    /// Who takes back what it watched, when it has ended.
+    pub(crate) fn former_caller(&self) -> Caller {
+        Caller {
+            principal: Arc::clone(&self.owner),
+            endpoint: self.endpoint.clone(),
+            toolset: Toolset::Unscoped {
+                because: "the session has ended, and only takes back what it watched",
+            },
+        }
     }
 
     /// Whether its client listens or waits for a call.

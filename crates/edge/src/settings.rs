@@ -1,10 +1,14 @@
 //! What the edge is started with, and what it makes of it once per change.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 use std::time::Duration;
 
+use countersign_core::identity::{Binders, Identities};
 use countersign_core::surface::Surface;
 use countersign_wire::object;
 
+use crate::auth::{self, Auth, Proxies};
 use crate::guard::Allowed;
 use crate::surfaces::Surfaces;
 
@@ -35,6 +39,12 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// `allowed_origins`: pages that may call, and that get CORS headers.
     pub allowed_origins: Vec<String>,
+    /// Who may connect; absent, everyone is `local`.
+    pub identities: Option<Arc<Identities>>,
+    /// Who binds Sessions, and who signs for their actors.
+    pub bindings: Binders,
+    /// Blocks of addresses whose `X-Forwarded-For` is believed: an address, and how many of its bits count.
+    pub trusted_proxies: Vec<(IpAddr, u8)>,
     /// The version of the program, for `serverInfo` and the metrics.
     pub version: &'static str,
 }
@@ -55,8 +65,21 @@ impl Default for Settings {
             heartbeat: Duration::from_secs(15),
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            identities: None,
+            bindings: Binders::default(),
+            trusted_proxies: vec![
+                (IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), 8),
+                (IpAddr::V6(Ipv6Addr::LOCALHOST), 128),
+            ],
             version: env!("CARGO_PKG_VERSION"),
         }
+    }
+}
+
+impl Settings {
+    /// Whether other settings let the same callers in.
+    pub(crate) fn lets_in_as(&self, other: &Self) -> bool {
+        self.identities == other.identities && self.bindings == other.bindings
     }
 }
 
@@ -66,12 +89,13 @@ pub(crate) struct InForce {
     pub(crate) settings: Settings,
     pub(crate) surfaces: Surfaces,
     pub(crate) allowed: Allowed,
+    pub(crate) auth: Auth,
     /// `serverInfo` as raw JSON.
     pub(crate) server_info: String,
 }
 
 impl InForce {
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings, credentials: &Arc<auth::Memory>) -> Self {
         let server_info = format!(
             r#"{{"name":"countersign","title":"Countersign","version":{}}}"#,
             object::quote(settings.version)
@@ -79,6 +103,12 @@ impl InForce {
         Self {
             surfaces: Surfaces::of(&settings.surfaces),
             allowed: Allowed::new(&settings),
+            auth: Auth::new(
+                settings.identities.as_deref(),
+                &settings.bindings,
+                Proxies(settings.trusted_proxies.clone()),
+                credentials,
+            ),
             server_info,
             settings,
         }

@@ -12,6 +12,7 @@ use countersign_engine::{Abilities, Engine, Passage, Refused};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::auth;
 use crate::metrics::{Metrics, SessionEnd};
 use crate::pages::Pages;
 use crate::parking::Parking;
@@ -37,12 +38,15 @@ pub(crate) struct Shared {
     /// Pages of lists, rendered once.
     pub(crate) pages: Pages,
     in_force: ArcSwap<InForce>,
+    /// What is remembered of credentials.
+    pub(crate) credentials: Arc<auth::Memory>,
     local: Arc<Principal>,
     requests: AtomicU64,
 }
 
 impl Shared {
     pub(crate) fn new(engine: Arc<Engine>, settings: Settings) -> Self {
+        let credentials = auth::Memory::new();
         Self {
             metrics: Metrics::new(&engine, settings.version),
             engine,
@@ -52,7 +56,8 @@ impl Shared {
             tasks: Tasks::default(),
             kept: Kept::default(),
             pages: Pages::default(),
-            in_force: ArcSwap::from_pointee(InForce::new(settings)),
+            in_force: ArcSwap::from_pointee(InForce::new(settings, &credentials)),
+            credentials,
             local: Arc::new(Principal::local()),
             requests: AtomicU64::new(1),
         }
@@ -63,16 +68,28 @@ impl Shared {
         self.in_force.load_full()
     }
 
-    /// Puts other settings in force.
-    pub(crate) fn apply(&self, settings: Settings) {
-        let before = self.in_force.swap(Arc::new(InForce::new(settings)));
-        if before.settings.session_idle_timeout != self.in_force().settings.session_idle_timeout {
+    /// Puts other settings in force. Sessions go on, but for those of principals that are no longer let in.
+    pub(crate) fn apply(self: &Arc<Self>, settings: Settings) {
+        let before = self.in_force.swap(Arc::new(InForce::new(settings, &self.credentials)));
+        let now = self.in_force();
+        if before.settings.session_idle_timeout != now.settings.session_idle_timeout {
             self.sessions.reconsider();
+        }
+        if before.settings.lets_in_as(&now.settings) {
+            return;
+        }
+        for session in self.sessions.all() {
+            if !now.auth.still_knows(session.owner()) && self.sessions.close(&session) {
+                self.end_session(&session);
+                let reason = "an edit of the configuration no longer lets its principal in";
+                self.note_end(&session, "none", SessionEnd::Refused, reason);
+            }
         }
     }
 
-    /// Without `identities.yaml` whoever reaches the loopback listener or the pipe is `local`.
-    pub(crate) fn caller(&self) -> Caller {
+    /// Whoever holds the pipe is `local`, and so is whoever reaches the loopback listener of a gateway without
+    /// `identities.yaml`.
+    pub(crate) fn local_caller(&self) -> Caller {
         Caller {
             principal: Arc::clone(&self.local),
             endpoint: Endpoint::Main,
@@ -88,10 +105,10 @@ impl Shared {
     }
 
     /// Ends a session: what is under way is cancelled, and what only it watched is no longer watched.
-    pub(crate) fn end_session(self: &Arc<Self>, session: &Session, caller: &Caller) {
+    pub(crate) fn end_session(self: &Arc<Self>, session: &Session) {
         for uri in session.end() {
             if self.watches.release(&session.principal, &uri) {
-                self.unwatch_later(caller, uri);
+                self.unwatch_later(&session.former_caller(), uri);
             }
         }
     }

@@ -134,7 +134,7 @@ impl Pipe {
 
     /// Who asks, within the toolset of the pipe.
     fn caller(&self) -> Caller {
-        let mut caller = self.shared.caller();
+        let mut caller = self.shared.local_caller();
         if let Some(selectors) = &self.declared {
             caller.toolset = caller.toolset.narrowed(Origin::Header, Ok(selectors.clone()));
         }
@@ -256,7 +256,7 @@ impl Pipe {
             .unwrap_or_else(PoisonError::into_inner)
             .replace(session);
         if let Some(former) = former {
-            self.shared.end_session(&former, &caller);
+            self.shared.end_session(&former);
         }
     }
 
@@ -267,7 +267,7 @@ impl Pipe {
         let ended = tokio::time::timeout(GRACE, async { while tasks.join_next().await.is_some() {} }).await;
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(session) = session {
-            self.shared.end_session(&session, &self.shared.caller());
+            self.shared.end_session(&session);
         }
         self.calls.cancel_all();
         if ended.is_err() {

@@ -12,6 +12,7 @@ mod narrowings;
 mod outcome;
 mod publish;
 mod refresh;
+mod sessions;
 mod sign_in;
 mod views;
 
@@ -34,6 +35,7 @@ use tokio::sync::{Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use countersign_store::{Bind, Binding, Bound, Unbound};
 pub use countersign_upstream::{Abilities, Passage, Reply, Settings as UpstreamSettings, Tasks, ToCaller};
 pub use outcome::{Change, Outcome, Provenance, Readiness, Refused, ServerReadiness};
 pub use sign_in::{AskedBy, AuthRequired, CALLBACK, Callback, Invitation, START, SignedIn, Stuck};
@@ -331,7 +333,7 @@ impl Shared {
 fn rules(settings: &Settings) -> Rules {
     Rules {
         rights: Rights::Open {
-            because: "no authz.yaml, and only loopback can connect",
+            because: "no authz.yaml: who is let in may call what it can discover",
         },
         pins: Pins::Off {
             because: "definitions are served as published",

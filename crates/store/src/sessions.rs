@@ -236,16 +236,17 @@ impl Ledger {
         Ok((bound, written))
     }
 
-    /// The binding of a Session, while it lives. One that has ended is gone for good, whatever the clock says later.
+    /// The binding of a Session while it lives, and when it ends by the clock that nobody sets. One that has ended is gone
+    /// for good, whatever the clock says later.
     #[must_use]
-    pub fn binding(&self, session: &str, now: Reading) -> Option<Arc<Binding>> {
+    pub fn binding(&self, session: &str, now: Reading) -> Option<(Arc<Binding>, Instant)> {
         let mut table = self.sessions.table();
         let held = table.held.get(session)?;
         if held.is_over(now) {
             table.end(session, &self.backend);
             return None;
         }
-        let binding = Arc::clone(&held.binding);
+        let live = (Arc::clone(&held.binding), held.until);
         let is_due = table
             .seen
             .is_none_or(|seen| now.steady.saturating_duration_since(seen) >= SEEN_EVERY);
@@ -255,13 +256,7 @@ impl Ledger {
                 tracing::warn!(%error, "it cannot be written down how long the bindings of sessions have lived");
             }
         }
-        Some(binding)
-    }
-
-    /// When the binding of a Session ends by the clock that nobody sets.
-    #[must_use]
-    pub fn bound_until(&self, session: &str) -> Option<Instant> {
-        self.sessions.table().held.get(session).map(|held| held.until)
+        Some(live)
     }
 
     /// Ends the binding of a Session; says whether there was one.
@@ -280,9 +275,8 @@ impl Ledger {
             };
             (!held.is_over(now), written)
         };
-        match written {
-            Some(written) => written.await.unwrap_or(Err(Error::Closed))?,
-            None => {}
+        if let Some(written) = written {
+            written.await.unwrap_or(Err(Error::Closed))?;
         }
         Ok(was_bound)
     }

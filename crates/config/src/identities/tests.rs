@@ -10,7 +10,7 @@ fn files(identities: &str) -> [(&'static str, &str); 2] {
     [("identities.yaml", identities), ("mcp.json", "{}")]
 }
 
-fn broken(identities: &str, expected: Expect) {
+fn broken(identities: &str, expected: &Expect) {
     match read(&files(identities)) {
         Ok(config) => panic!("was accepted: {config:?}"),
         Err(problems) => expected.assert_eq(&written(&problems)),
@@ -105,7 +105,7 @@ fn keys_that_cannot_be_told_apart_or_checked_are_refused() {
             zero = "0".repeat(64),
             one = "1".repeat(64),
         ),
-        expect![[r#"
+        &expect![[r#"
             conf/identities.yaml:3:12: `keys[1].name` is the name of the key on line 2, column 12 already; a name stands for one key
             conf/identities.yaml:3:27: `keys[1].key_sha256` is the digest of the key `a` too; whose key it is must be clear
             conf/identities.yaml:4:27: `keys[2].key_sha256` must be 64 hex digits
@@ -136,7 +136,7 @@ fn issuers_that_would_let_others_in_are_refused() {
   - {issuer: 'https://two.example', audience: a}
   - {issuer: 'https://two.example', audience: a}
 ",
-        expect![[r#"
+        &expect![[r#"
             conf/identities.yaml:2:58: `issuers[0].leeway` must be at most `60s`
                 a token would be good for longer than its issuer says; set the clocks instead
             conf/identities.yaml:3:14: `issuers[1].issuer` must be a URL that begins with `http://` or `https://`

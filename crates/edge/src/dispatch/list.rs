@@ -57,7 +57,7 @@ pub(super) async fn tools(asking: &Asking, request: &Request<'_>) -> Result<List
     let key = key(asking, List::Tools, 0);
     let render = || {
         // What a toolset leaves is not shown here, so that a bad one is no error either.
-        let world = engine.world(&asking.shared.caller());
+        let world = engine.world(&asking.shared.local_caller());
         rendered(&world, key, 0, &asking.in_force.server_info)
     };
     let page = asking

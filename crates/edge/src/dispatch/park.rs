@@ -72,7 +72,7 @@ pub(super) fn resume(asking: &Asking, request: &Request<'_>, bond: &Bond) -> Res
     let calls = asking.speaker.calls();
     call.ticket = calls.map(|calls| calls.enter(request.id, call.cancel_token()));
     call.answer(|id| answers.get(id));
-    let running = Running::new(&asking.shared, &asking.speaker, call);
+    let running = Running::new(&asking.shared, &asking.speaker, asking.caller.principal.key(), call);
     Ok(Some(running.resumed(request.id, request.meta.progress_token)))
 }
 

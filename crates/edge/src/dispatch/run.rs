@@ -53,7 +53,8 @@ pub(super) fn start(asking: &Asking, request: &Request<'_>, method: Method, work
     let mut call = UnderWay::new(request.id, (messages, cancel), finishing);
     call.bond = bond;
     call.ticket = ticket;
-    Ok(Running::new(&asking.shared, &asking.speaker, call))
+    let principal = asking.caller.principal.key();
+    Ok(Running::new(&asking.shared, &asking.speaker, principal, call))
 }
 
 fn passage(

@@ -11,7 +11,7 @@ use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep};
 
 use crate::replay::Cursor;
 
@@ -114,6 +114,8 @@ pub(super) enum Body {
 pub(super) struct Events {
     source: Source,
     heartbeat: Interval,
+    /// When the stream ends, whatever is still to come.
+    end: Option<Pin<Box<Sleep>>>,
 }
 
 /// Where events come from.
@@ -136,6 +138,13 @@ impl Source {
     }
 }
 
+impl Events {
+    fn has_ended(&mut self, cx: &mut Context<'_>) -> bool {
+        let end = self.end.as_mut();
+        end.is_some_and(|end| end.as_mut().poll(cx).is_ready())
+    }
+}
+
 impl Body {
     pub(super) fn whole(text: impl Into<Bytes>) -> Self {
         Self::Whole(Some(text.into()))
@@ -149,10 +158,11 @@ impl Body {
         Self::Whole(None)
     }
 
-    pub(super) fn events(source: Source, heartbeat: Duration) -> Self {
+    pub(super) fn events(source: Source, heartbeat: Duration, until: Option<std::time::Instant>) -> Self {
         let mut heartbeat = tokio::time::interval_at(Instant::now() + heartbeat, heartbeat);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self::Events(Events { source, heartbeat })
+        let end = until.map(|until| Box::pin(tokio::time::sleep_until(Instant::from_std(until))));
+        Self::Events(Events { source, heartbeat, end })
     }
 }
 
@@ -167,13 +177,18 @@ impl http_body::Body for Body {
                 let piece = pieces.iter_mut().find_map(Option::take);
                 Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))))
             }
-            Self::Events(events) => match events.source.poll_next(cx) {
-                Poll::Ready(event) => Poll::Ready(event.map(|event| Ok(Frame::data(event)))),
-                Poll::Pending => {
-                    let beat = events.heartbeat.poll_tick(cx);
-                    beat.map(|_| Some(Ok(Frame::data(Bytes::from_static(sse::KEEP_ALIVE.as_bytes())))))
+            Self::Events(events) => {
+                if events.has_ended(cx) {
+                    return Poll::Ready(None);
                 }
-            },
+                match events.source.poll_next(cx) {
+                    Poll::Ready(event) => Poll::Ready(event.map(|event| Ok(Frame::data(event)))),
+                    Poll::Pending => {
+                        let beat = events.heartbeat.poll_tick(cx);
+                        beat.map(|_| Some(Ok(Frame::data(Bytes::from_static(sse::KEEP_ALIVE.as_bytes())))))
+                    }
+                }
+            }
         }
     }
 

@@ -1,7 +1,9 @@
 //! `POST /mcp`: one message or batch of either era, from bytes to response.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use countersign_core::principal::Caller;
 use countersign_wire::rpc::{self, Body as Parsed, Fault, Message};
 use countersign_wire::version::{Era, Version};
 use countersign_wire::{codes, headers as wire_headers, meta};
@@ -13,8 +15,9 @@ use tokio::sync::mpsc;
 
 use super::body::{self, Body, Unread, Waits};
 use super::headers::{self, Accepts, Read};
-use super::{Connection, MESSAGES, drive, reply};
+use super::{Connection, MESSAGES, admission, drive, reply};
 use crate::answer::Answer;
+use crate::auth::Admitted;
 use crate::dispatch::{self, Asking, Reply, Request, shown};
 use crate::method::Method;
 use crate::metrics::SessionEnd;
@@ -32,6 +35,9 @@ const BATCH: usize = 100;
 struct Post<'r> {
     connection: &'r Arc<Connection>,
     in_force: Arc<InForce>,
+    caller: Caller,
+    /// When the caller is no longer let in.
+    until: Option<Instant>,
     headers: &'r HeaderMap,
     read: Read<'r>,
     accepts: Accepts,
@@ -45,7 +51,11 @@ pub(super) async fn answer(
     request: HttpRequest<Incoming>,
 ) -> Response<Body> {
     let (parts, incoming) = request.into_parts();
-    let post = match Post::read(connection, in_force, &parts.headers) {
+    let admitted = match admission::admit(connection, &in_force, &parts.method, &parts.headers).await {
+        Ok(admitted) => admitted,
+        Err(response) => return *response,
+    };
+    let post = match Post::read(connection, in_force, &admitted, &parts.headers) {
         Ok(post) => post,
         Err(response) => return *response,
     };
@@ -86,7 +96,12 @@ fn unread_answer(unread: Unread, limit: usize, headers: &HeaderMap) -> Response<
 type Refusal = Box<Response<Body>>;
 
 impl<'r> Post<'r> {
-    fn read(connection: &'r Arc<Connection>, in_force: Arc<InForce>, headers: &'r HeaderMap) -> Result<Self, Refusal> {
+    fn read(
+        connection: &'r Arc<Connection>,
+        in_force: Arc<InForce>,
+        admitted: &Admitted,
+        headers: &'r HeaderMap,
+    ) -> Result<Self, Refusal> {
         let refuse = |status: StatusCode, message: &str| Box::new(reply::error(status, message));
         if let Some(message) = headers::unreadable(headers) {
             return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
@@ -104,6 +119,8 @@ impl<'r> Post<'r> {
         Ok(Self {
             connection,
             in_force,
+            caller: admitted.caller(),
+            until: admitted.until,
             headers,
             read,
             accepts,
@@ -167,7 +184,7 @@ impl<'r> Post<'r> {
                 let (sender, messages) = mpsc::channel(MESSAGES);
                 // The task ends with its caller or with the gateway.
                 drop(tokio::spawn(listen.run(sender, self.connection.stop.clone())));
-                reply::events(messages, self.in_force.settings.heartbeat)
+                reply::events(messages, self.in_force.settings.heartbeat, self.until)
             }
         }
     }
@@ -176,7 +193,7 @@ impl<'r> Post<'r> {
         Asking {
             shared: Arc::clone(&self.connection.shared),
             in_force: Arc::clone(&self.in_force),
-            caller: self.read.narrowed(self.connection.shared.caller()),
+            caller: self.read.narrowed(self.caller.clone()),
             surfaces: self.surfaces,
             speaker,
         }
@@ -200,7 +217,7 @@ impl<'r> Post<'r> {
             let message = "header `mcp-session-id` is missing: send `initialize` first, or the metadata of 2026-07-28";
             return Err(refuse(StatusCode::BAD_REQUEST, message));
         };
-        let session = self.connection.session(named, "POST");
+        let session = self.connection.session(named, "POST", &self.caller);
         session.ok_or_else(|| refuse(StatusCode::NOT_FOUND, "session not found: send `initialize` again"))
     }
 
@@ -216,8 +233,7 @@ impl<'r> Post<'r> {
         let Some(id) = sessions::fresh_id() else {
             return reply::busy(request.id, "the system gives no random numbers for a session id");
         };
-        let caller = shared.caller();
-        let session = Session::new(id, &caller, opening.version, opening.abilities);
+        let session = Session::new(id, &self.caller, opening.version, opening.abilities);
         let settings = &self.in_force.settings;
         let limits = Limits {
             total: settings.sessions,
@@ -229,7 +245,7 @@ impl<'r> Post<'r> {
             Err(full) => return reply::busy(request.id, &full.to_string()),
         };
         for old in evicted {
-            shared.end_session(&old, &caller);
+            shared.end_session(&old);
             let reason = "least recently used, and a new session needed its place";
             shared.note_end(&old, "initialize", SessionEnd::Evicted, reason);
         }

@@ -1,6 +1,6 @@
 //! Responses, each with the headers that every one of its kind carries.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use countersign_wire::{codes, rpc, sse};
@@ -70,14 +70,14 @@ pub(super) fn listed(listed: Listed, accepts: Accepts) -> Response<Body> {
     response
 }
 
-/// Messages as a stream of events.
-pub(super) fn events(messages: mpsc::Receiver<String>, heartbeat: Duration) -> Response<Body> {
-    streaming(Body::events(Source::Channel(messages), heartbeat))
+/// Messages as a stream of events, for as long as its caller is let in.
+pub(super) fn events(messages: mpsc::Receiver<String>, heartbeat: Duration, until: Option<Instant>) -> Response<Body> {
+    streaming(Body::events(Source::Channel(messages), heartbeat, until))
 }
 
 /// What a call says as a stream of events.
 pub(super) fn stream(cursor: Cursor, heartbeat: Duration) -> Response<Body> {
-    streaming(Body::events(Source::Stream(cursor), heartbeat))
+    streaming(Body::events(Source::Stream(cursor), heartbeat, None))
 }
 
 /// A stream that ends without an event.

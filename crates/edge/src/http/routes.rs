@@ -14,7 +14,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use hyper::body::Incoming;
 
 use super::body::Body;
-use super::{Connection, Routes, headers, post, reply, sign_in, streams};
+use super::{Connection, Routes, admission, bindings, headers, post, reply, sign_in, streams};
+use crate::auth;
 use crate::guard::{self, Denied};
 use crate::settings::InForce;
 
@@ -119,14 +120,23 @@ async fn route(connection: &Arc<Connection>, in_force: Arc<InForce>, request: Re
     match (connection.routes, request.uri().path()) {
         (Routes::Main, "/mcp") => match method {
             Method::POST => post::answer(connection, in_force, request).await,
-            Method::GET => streams::open(connection, request.headers()),
-            Method::DELETE => streams::end_session(connection, request.headers()),
+            Method::GET => streams::open(connection, &in_force, request.headers()).await,
+            Method::DELETE => streams::end_session(connection, &in_force, request.headers()).await,
             _ => reply::not_allowed(MAIN_METHODS),
         },
         (Routes::Main, path) if sign_in::is_at(path) => sign_in::answer(connection, &in_force, request).await,
         (_, "/health") => read_only(&method, || reply::json(StatusCode::OK, r#"{"status":"live"}"#)),
-        (Routes::Main, "/ready") if method == Method::GET => ready(connection).await,
+        (Routes::Main, "/ready") if method == Method::GET => ready(connection, &in_force, &request).await,
         (Routes::Main, "/ready") => reply::not_allowed("GET"),
+        (Routes::Main, path) if path.starts_with(bindings::ROUTE) => {
+            bindings::answer(connection, &in_force, request).await
+        }
+        (Routes::Main, path) if path.starts_with(auth::METADATA) => {
+            match auth::metadata(&in_force, connection.reached, path) {
+                Some(metadata) => read_only(&method, || reply::json(StatusCode::OK, metadata)),
+                None => reply::not_found(),
+            }
+        }
         (Routes::Metrics, "/metrics") => read_only(&method, || metrics(connection)),
         (Routes::Main | Routes::Metrics, _) => reply::not_found(),
     }
@@ -140,13 +150,19 @@ fn read_only(method: &Method, answer: impl FnOnce() -> Response<Body>) -> Respon
     }
 }
 
-async fn ready(connection: &Connection) -> Response<Body> {
+/// What a stranger learns of a gateway that tells callers apart is whether it is ready; how its servers stand is for
+/// those who are let in.
+async fn ready(connection: &Connection, in_force: &InForce, request: &Request<Incoming>) -> Response<Body> {
+    let is_known = !in_force.auth.tells_apart() || admission::is_let_in(connection, in_force, request.headers()).await;
     let readiness = connection.shared.engine.readiness().await;
     let status = if readiness.ready {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
+    if !is_known {
+        return reply::json(status, format!(r#"{{"ready":{}}}"#, readiness.ready));
+    }
     match serde_json::to_string(&readiness) {
         Ok(text) => reply::json(status, text),
         Err(error) => reply::error(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),

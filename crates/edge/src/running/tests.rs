@@ -51,7 +51,7 @@ fn shared() -> Arc<Shared> {
 fn legacy(shared: &Shared) -> Speaker {
     let session = Session::new(
         "s".to_owned(),
-        &shared.caller(),
+        &shared.local_caller(),
         Version::NEWEST_LEGACY,
         Abilities::default(),
     );
@@ -76,6 +76,7 @@ fn running(
         Running::new(
             shared,
             speaker,
+            Principal::local().key(),
             UnderWay::new("1", (messages, cancel.clone()), Box::pin(work)),
         ),
         sender,

@@ -17,7 +17,7 @@ pub(crate) async fn expire(shared: Arc<Shared>, stop: CancellationToken) {
         let idle = shared.in_force().settings.session_idle_timeout;
         let (expired, next) = shared.sessions.expired(Instant::now(), idle);
         for session in expired {
-            shared.end_session(&session, &shared.caller());
+            shared.end_session(&session);
             let reason = format!("nothing used it for {idle:?} (`limits.session_idle_timeout`)");
             shared.note_end(&session, "none", SessionEnd::Idle, &reason);
         }

@@ -9,6 +9,8 @@ mod gateway;
 #[cfg(test)]
 mod guard;
 #[cfg(test)]
+mod identities;
+#[cfg(test)]
 mod large;
 #[cfg(test)]
 mod legacy;

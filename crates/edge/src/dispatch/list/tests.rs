@@ -75,7 +75,7 @@ fn five_thousand_tools_of_fifty_servers_are_listed_in_order_in_both_eras() {
     parts.servers.reverse();
     let world = world(Catalogue::build(parts));
     let catalogue = &world.catalogue;
-    let in_force = Arc::new(InForce::new(Settings::default()));
+    let in_force = Arc::new(InForce::new(Settings::default(), &crate::auth::Memory::new()));
     let pages = Pages::default();
     let plain: Vec<String> = catalogue
         .tools()
@@ -179,7 +179,7 @@ fn a_toolset_has_pages_of_its_own_and_cursors_that_lead_nowhere_else() {
         .map(|tool| tool.definition.renamed(tool.name.as_str()))
         .collect();
     assert!(wanted.len() > PAGE && wanted.len() < 5000, "{}", wanted.len());
-    let in_force = Arc::new(InForce::new(Settings::default()));
+    let in_force = Arc::new(InForce::new(Settings::default(), &crate::auth::Memory::new()));
     let pages = Pages::default();
     let (mut listed, mut page) = (Vec::new(), 0);
     loop {
