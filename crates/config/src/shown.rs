@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use countersign_core::auth::{Auth, ExchangedAt, OAuthClient};
 use countersign_core::effect::AnnotationTrust;
 use countersign_core::identity::Identities;
 use countersign_core::secret::Secret;
-use countersign_core::server::{EnvMode, ServerEntry, Sharing, Start, Transport};
+use countersign_core::server::{EnvMode, PrivateNetwork, ServerEntry, Sharing, Start, Transport};
 use serde_json::{Map, Value, json};
 
 use crate::gateway::{Gateway, Store};
@@ -94,16 +95,72 @@ fn server(entry: &ServerEntry) -> Value {
         "trustAnnotations": matches!(entry.trust, AnnotationTrust::Trusted),
         "shared": matches!(entry.sharing, Sharing::Shared),
         "access": access,
+        "auth": auth(&entry.auth),
         "family": entry.family.as_ref().map(|family| {
             json!({"name": family.name.as_str(), "instanceArg": &*family.instance_arg})
         }),
     });
     let transport = transport(&entry.transport);
+    if let (Value::Object(shown), PrivateNetwork::Screened) = (&mut shown, entry.private_network) {
+        shown.insert("allowPrivateNetwork".to_owned(), json!(false));
+    }
     if let (Value::Object(shown), Value::Object(transport)) = (&mut shown, transport) {
         shown.extend(transport);
         shown.retain(|_, value| !value.is_null());
     }
     shown
+}
+
+fn auth(auth: &Auth) -> Value {
+    let (word, mut members) = match auth {
+        Auth::None => return Value::Null,
+        Auth::ForwardToken => return json!("forwardToken"),
+        Auth::OAuth(oauth) => {
+            let members = json!({
+                "issuer": oauth.issuer.as_ref().map(Secret::shown),
+                "scopes": oauth.scopes,
+                "redirect": oauth.redirect.as_ref().map(Secret::shown),
+                "allowedHosts": listed(&oauth.allowed_hosts),
+            });
+            (auth.word(), with_client(members, oauth.client.as_ref()))
+        }
+        Auth::TokenExchange(exchange) => {
+            let (endpoint, issuer) = match &exchange.at {
+                ExchangedAt::Endpoint(endpoint) => (Some(endpoint), None),
+                ExchangedAt::Issuer(issuer) => (None, Some(issuer)),
+            };
+            let members = json!({
+                "tokenEndpoint": endpoint.map(Secret::shown),
+                "issuer": issuer.map(Secret::shown),
+                "audience": exchange.audience.as_ref().map(Secret::shown),
+                "resource": exchange.resource.as_ref().map(Secret::shown),
+                "scopes": listed(&exchange.scopes),
+                "subjectTokenType": exchange.subject_token_type,
+                "allowedHosts": listed(&exchange.allowed_hosts),
+            });
+            (auth.word(), with_client(members, exchange.client.as_ref()))
+        }
+    };
+    if let Value::Object(members) = &mut members {
+        members.retain(|_, value| !value.is_null());
+    }
+    json!({word: members})
+}
+
+/// An empty list says nothing.
+fn listed(texts: &[String]) -> Option<&[String]> {
+    (!texts.is_empty()).then_some(texts)
+}
+
+fn with_client(mut members: Value, client: Option<&OAuthClient>) -> Value {
+    if let (Value::Object(members), Some(client)) = (&mut members, client) {
+        members.insert("clientId".to_owned(), json!(client.id.shown()));
+        members.insert(
+            "clientSecret".to_owned(),
+            json!(client.secret.as_ref().map(Secret::shown)),
+        );
+    }
+    members
 }
 
 fn transport(transport: &Transport) -> Value {

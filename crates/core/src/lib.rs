@@ -4,6 +4,7 @@
 //! needs is handed in as a value ([`admit::World`]), and every decision says why.
 
 pub mod admit;
+pub mod auth;
 pub mod catalogue;
 pub mod core_tools;
 pub mod definition;

@@ -9,6 +9,8 @@ use crate::exact::Digest;
 use crate::names::{FamilyName, ServerName};
 use crate::secret::Secret;
 
+pub use crate::auth::Auth;
+
 /// One upstream server, as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerEntry {
@@ -28,12 +30,14 @@ pub struct ServerEntry {
     pub trust: AnnotationTrust,
     /// Who shares one upstream session.
     pub sharing: Sharing,
-    /// Who a call is made for, and how the server learns of it.
-    pub auth: Auth,
     /// Access class rules, first match wins.
     pub access: Vec<AccessRule>,
     /// The family that it is a member of.
     pub family: Option<Membership>,
+    /// Whose credential it is sent.
+    pub auth: Auth,
+    /// Whether its own address may lead to a private network.
+    pub private_network: PrivateNetwork,
     /// How it is reached.
     pub transport: Transport,
     /// A digest over the entry after expansion: equal digests mean an unchanged entry.
@@ -78,29 +82,21 @@ pub enum Sharing {
     Shared,
 }
 
-/// Who a call is made for, and how the server learns of it (`auth`).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Auth {
-    /// Nobody in particular: what its entry says is all that it is sent.
-    #[default]
-    None,
-    /// The caller's own bearer token is sent on.
-    ForwardToken,
-    /// Each principal signs in to it by itself.
-    OAuth,
-    /// The caller's own bearer token is exchanged for one of the server's.
-    TokenExchange,
+impl ServerEntry {
+    /// Whether each principal has a session of its own: always where it has a credential of its own.
+    #[must_use]
+    pub fn is_per_principal(&self) -> bool {
+        self.auth.is_on() || self.sharing == Sharing::PerPrincipal
+    }
 }
 
-impl Auth {
-    /// Whether its lists and calls are each principal's own.
-    #[must_use]
-    pub fn is_on(&self) -> bool {
-        match self {
-            Self::None => false,
-            Self::ForwardToken | Self::OAuth | Self::TokenExchange => true,
-        }
-    }
+/// Whether a server's own address may lead to a private network (`allowPrivateNetwork`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrivateNetwork {
+    /// It may: the operator wrote the address.
+    Allowed,
+    /// It is screened at every connection.
+    Screened,
 }
 
 /// One access rule: tools whose original name matches a glob get the class.

@@ -35,6 +35,9 @@ pub(crate) struct Gateway {
     metrics: Option<TcpListener>,
 }
 
+/// The variable that holds the key to what is kept of sign-ins to servers.
+const VAULT_KEY: &str = "COUNTERSIGN_KEY";
+
 /// The engine and the edge in front of it; a task follows the folder's edits.
 #[derive(Debug)]
 pub(crate) struct Running {
@@ -130,8 +133,10 @@ fn start(
     address: Option<SocketAddr>,
     stop: &CancellationToken,
 ) -> Result<Running, Failure> {
+    let mut settings = engine_settings(config, address);
+    settings.upstream.vault_key = vault_key()?;
     let ledger = ledger(&config.gateway.store)?;
-    let engine = Engine::start(engine_settings(config, address), &config.servers, ledger);
+    let engine = Engine::start(settings, &config.servers, ledger);
     let edge = Edge::new(Arc::clone(&engine), edge_settings(config));
     reload::log_applied(config, config.servers.len());
     tokio::spawn(reload::follow(
@@ -142,6 +147,21 @@ fn start(
         stop.clone(),
     ));
     Ok(Running { engine, edge })
+}
+
+/// The key that sign-ins to servers are kept with, when there is one.
+fn vault_key() -> Result<Option<countersign_engine::VaultKey>, Failure> {
+    let Some(text) = std::env::var_os(VAULT_KEY).filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let key = text.to_str().map(countersign_engine::VaultKey::parse);
+    match key.unwrap_or(Err(countersign_engine::BadKey)) {
+        Ok(key) => Ok(Some(key)),
+        Err(error) => Err(Failure::configuration(
+            error,
+            "make one with `openssl rand -base64 32` and keep it: without it, what was stored cannot be read again",
+        )),
+    }
 }
 
 fn ledger(store: &Store) -> Result<Ledger, Failure> {
@@ -175,6 +195,7 @@ pub(crate) fn engine_settings(config: &Config, address: Option<SocketAddr>) -> c
             idle: IDLE,
             // Without its own path there is no warden; children then see the end of their input only.
             warden: std::env::current_exe().ok(),
+            vault_key: None,
         },
         listed_as: Principal::local().key().clone(),
         debounce: DEBOUNCE,

@@ -1,12 +1,9 @@
-//! Who is signed in where.
-
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+//! Who is signed in where: what upstream keeps of it, in the engine's words.
 
 use countersign_core::names::ServerName;
 use countersign_core::principal::PrincipalKey;
 use countersign_core::secret::Secret;
-use countersign_upstream::Error;
+use countersign_upstream::{Returned, Routes, SignInError, Standing, Upstreams};
 
 /// A sign-in that was begun.
 #[derive(Debug)]
@@ -16,32 +13,57 @@ pub(crate) struct Begun {
 }
 
 /// Who is signed in where.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Grants {
-    known: Mutex<BTreeSet<(ServerName, PrincipalKey)>>,
+    upstreams: Upstreams,
 }
 
 impl Grants {
-    pub(crate) fn is_signed_in(&self, server: &ServerName, principal: &PrincipalKey) -> bool {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.contains(&(server.clone(), principal.clone()))
+    pub(crate) fn new(upstreams: Upstreams) -> Self {
+        Self { upstreams }
     }
 
-    pub(crate) async fn sign_in(&self, server: &ServerName, _: &PrincipalKey, _: &str) -> Result<Begun, Error> {
-        Err(Error::AuthRequired { server: server.clone() })
+    pub(crate) fn is_signed_in(&self, server: &ServerName, principal: &PrincipalKey) -> bool {
+        match self.upstreams.standing(server, principal) {
+            Standing::NotNeeded | Standing::SignedIn => true,
+            Standing::Required => false,
+        }
+    }
+
+    pub(crate) async fn sign_in(
+        &self,
+        server: &ServerName,
+        principal: &PrincipalKey,
+        callback: &str,
+    ) -> Result<Begun, SignInError> {
+        let routes = Routes {
+            callback: callback.to_owned(),
+            client_document: None,
+        };
+        let begun = self.upstreams.sign_in(server, principal, &routes).await?;
+        Ok(Begun {
+            url: Secret::hidden(begun.url),
+            state: begun.state,
+        })
     }
 
     pub(crate) async fn finish_sign_in(
         &self,
-        _: &str,
-        _: Result<Secret, String>,
-        _: Option<&str>,
-    ) -> Result<(ServerName, PrincipalKey), Error> {
-        Err(Error::Unknown("nothing".to_owned()))
+        state: &str,
+        answer: Result<Secret, String>,
+        iss: Option<&str>,
+    ) -> Result<(ServerName, PrincipalKey), SignInError> {
+        let returned = Returned {
+            state: Secret::hidden(state),
+            code: answer,
+            iss: iss.map(str::to_owned),
+        };
+        let done = self.upstreams.finish_sign_in(returned).await?;
+        Ok((done.server, done.principal))
     }
 
     pub(crate) async fn sign_out(&self, server: &ServerName, principal: &PrincipalKey) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.remove(&(server.clone(), principal.clone()));
+        // A server that is in the catalogue no longer has no connection; its grant stays until it comes back.
+        self.upstreams.sign_out(server, principal).await.ok();
     }
 }

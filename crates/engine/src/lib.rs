@@ -36,7 +36,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use countersign_store::{Bind, Binding, Bound, Unbound};
-pub use countersign_upstream::{Abilities, Passage, Reply, Settings as UpstreamSettings, Tasks, ToCaller};
+pub use countersign_upstream::{
+    Abilities, BadKey, Passage, Reply, Settings as UpstreamSettings, Tasks, ToCaller, VaultKey,
+};
 pub use outcome::{Change, Outcome, Provenance, Readiness, Refused, ServerReadiness};
 pub use sign_in::{AskedBy, AuthRequired, CALLBACK, Callback, Invitation, START, SignedIn, Stuck};
 pub use views::Kept;
@@ -108,14 +110,14 @@ impl Engine {
     /// Starts the engine over a set of entries: servers with `Start::Boot` begin to connect at once.
     #[must_use]
     pub fn start(settings: Settings, entries: &[Arc<ServerEntry>], ledger: Ledger) -> Arc<Self> {
-        let (upstreams, events) = Upstreams::new(settings.upstream.clone());
+        let (upstreams, events) = Upstreams::new(settings.upstream.clone(), ledger.clone());
         let views = views::Views::new(settings.naming.clone());
         let stop = CancellationToken::new();
         let shared = Shared {
             base: Arc::new(lists::Lists::new(None, views.base(), stop.clone())),
             views,
             links: links::Links::default(),
-            grants: grants::Grants::default(),
+            grants: grants::Grants::new(upstreams.clone()),
             rules: ArcSwap::from_pointee(rules(&settings)),
             settings: ArcSwap::from_pointee(settings),
             narrowings: narrowings::Narrowings::default(),

@@ -8,6 +8,7 @@ use countersign_core::names::{FamilyName, ServerName};
 use countersign_core::principal::{Principal, PrincipalKey};
 use countersign_core::secret::Secret;
 use countersign_core::server::{Auth, ServerEntry};
+use countersign_core::time::Millis;
 use countersign_store::Note;
 
 use crate::links::{Lost, Purpose};
@@ -159,8 +160,8 @@ impl Engine {
         asked_by: AskedBy,
     ) -> AuthRequired {
         let (link, why) = match entry.auth {
-            Auth::ForwardToken | Auth::TokenExchange => (None, Why::Token),
-            Auth::None | Auth::OAuth => {
+            Auth::ForwardToken | Auth::TokenExchange(_) => (None, Why::Token),
+            Auth::None | Auth::OAuth(_) => {
                 let link = self.link(principal, &entry.name);
                 let why = if link.is_some() { Why::Person } else { Why::NoPages };
                 (link, why)
@@ -222,7 +223,7 @@ impl Engine {
                 Ok(begun.url)
             }
             Err(error) => {
-                let reason = error.reason().to_owned();
+                let reason = error.reason();
                 tracing::warn!(%server, %reason, "a sign-in cannot be begun");
                 self.shared.links.give_back(taken);
                 Err(Stuck::Refused { server, reason })
@@ -287,6 +288,12 @@ impl Engine {
         self.until_listed(Some(&own)).await;
     }
 
+    /// Takes the bearer token that a principal connected with, and when it ends: servers whose entry says
+    /// `forwardToken` or `tokenExchange` are called with it. Cheap when it is the one that is known.
+    pub fn present(&self, principal: &PrincipalKey, token: &Secret, ends: Option<Millis>) {
+        self.shared.upstreams.present(principal, token, ends);
+    }
+
     /// Ends a principal's grant at a server; says whether there was one.
     pub(crate) async fn sign_out(&self, principal: &Arc<Principal>, server: &ServerName) -> bool {
         let was = self.shared.is_signed_in(server, principal.key());
@@ -344,6 +351,6 @@ impl Shared {
         iss: Option<&str>,
     ) -> Result<(ServerName, PrincipalKey), String> {
         let finished = self.grants.finish_sign_in(state, answer, iss).await;
-        finished.map_err(|error| error.reason().to_owned())
+        finished.map_err(|error| error.reason())
     }
 }

@@ -79,6 +79,7 @@ fn entry(name: &str, folder: &Path, start: Start, seed: &str) -> Arc<ServerEntry
         auth: countersign_core::server::Auth::None,
         access: Vec::new(),
         family: None,
+        private_network: countersign_core::server::PrivateNetwork::Allowed,
         transport: Transport::Stdio {
             command: Secret::plain("python3"),
             args: vec![
@@ -107,6 +108,7 @@ fn settings() -> Settings {
             response_bytes: 1 << 20,
             idle: CEILING,
             warden: None,
+            vault_key: None,
         },
         listed_as: Principal::local().key().clone(),
         debounce: Duration::from_millis(10),

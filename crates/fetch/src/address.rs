@@ -37,6 +37,12 @@ impl Trust {
         self
     }
 
+    /// Whether an address may be fetched as far as its text says: https, or at one of them.
+    #[must_use]
+    pub fn admits(&self, url: &str) -> bool {
+        parse(url).is_ok_and(|uri| uri.scheme_str() == Some("https") || self.covers(&uri))
+    }
+
     /// Whether an address is at one of them.
     pub(crate) fn covers(&self, uri: &Uri) -> bool {
         let Some(host) = uri.host().map(str::to_ascii_lowercase) else {

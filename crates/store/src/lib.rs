@@ -8,6 +8,7 @@ mod memory;
 mod queue;
 mod recorded;
 mod schema;
+mod sealed;
 mod sessions;
 mod sqlite;
 
@@ -23,6 +24,7 @@ use intent::Intent;
 
 pub use entry::{End, Entry, Note};
 pub use recorded::{Receipt, Recorded};
+pub use sealed::Sealed;
 pub use sessions::{Bind, Binding, Bound, Reading, Unbound};
 
 /// Why the ledger could not write or read.
@@ -72,6 +74,7 @@ pub enum Error {
 pub struct Ledger {
     backend: Backend,
     sessions: Arc<sessions::Sessions>,
+    sealed: Arc<[Sealed]>,
 }
 
 #[derive(Debug, Clone)]
@@ -106,6 +109,7 @@ impl Ledger {
         Self {
             backend: Backend::Memory(memory::Memory::new()),
             sessions: Arc::default(),
+            sealed: Arc::default(),
         }
     }
 
@@ -115,10 +119,11 @@ impl Ledger {
     /// # Errors
     /// [`Error::Open`], [`Error::Newer`] or [`Error::Lock`].
     pub fn sqlite(path: &Path) -> Result<Self, Error> {
-        let (sqlite, sessions) = sqlite::Sqlite::open(path)?;
+        let (sqlite, sessions, sealed) = sqlite::Sqlite::open(path)?;
         Ok(Self {
             backend: Backend::Sqlite(sqlite),
             sessions: Arc::new(sessions),
+            sealed,
         })
     }
 

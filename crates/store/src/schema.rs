@@ -9,7 +9,7 @@ use crate::Error;
 
 /// What makes each schema of the one before it; `PRAGMA user_version` counts those that were made. A step that was
 /// ever shipped stays as it is.
-const STEPS: &[&str] = &[TRAIL, BINDINGS];
+const STEPS: &[&str] = &[TRAIL, BINDINGS, SEALED];
 
 const TRAIL: &str = "
 CREATE TABLE trail (
@@ -43,6 +43,15 @@ CREATE TABLE binding (
     plan TEXT,
     expires_at INTEGER NOT NULL,
     seen INTEGER NOT NULL
+) WITHOUT ROWID;
+";
+
+const SEALED: &str = "
+CREATE TABLE sealed (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (kind, key)
 ) WITHOUT ROWID;
 ";
 

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use crate::entry::Entry;
 use crate::queue::{Haste, Limits, Queue};
 use crate::schema::{self, Run};
+use crate::sealed::{self, Sealed};
 use crate::sessions::{self, Row, Sessions};
 use crate::{Durability, Error};
 
@@ -81,15 +82,26 @@ enum Job {
     Seen {
         at: Millis,
     },
+    Keep {
+        sealed: Box<Sealed>,
+        done: Done,
+    },
+    Drop {
+        kind: String,
+        key: String,
+        done: Done,
+    },
 }
 
 impl Sqlite {
-    pub(crate) fn open(path: &Path) -> Result<(Self, Sessions), Error> {
+    pub(crate) fn open(path: &Path) -> Result<(Self, Sessions, Arc<[Sealed]>), Error> {
         let (connection, run) = schema::open(path)?;
-        let sessions = Sessions::load(&connection).map_err(|source| Error::Open {
+        let failed = |source| Error::Open {
             path: path.display().to_string(),
             source,
-        })?;
+        };
+        let sessions = Sessions::load(&connection).map_err(failed)?;
+        let kept = sealed::load(&connection).map_err(failed)?;
         let jobs = Arc::new(Queue::new(LIMITS));
         let inbox = Arc::clone(&jobs);
         let writer = std::thread::Builder::new()
@@ -119,7 +131,7 @@ impl Sqlite {
         let opened = Self {
             shared: Arc::new(shared),
         };
-        Ok((opened, sessions))
+        Ok((opened, sessions, kept))
     }
 
     pub(crate) async fn intent(&self, entry: Entry, durability: Durability) -> Result<i64, Error> {
@@ -192,6 +204,20 @@ impl Sqlite {
     /// Queues the time until which all bindings are known to have lived.
     pub(crate) fn seen(&self, at: Millis) -> Result<(), Error> {
         self.send(Job::Seen { at })
+    }
+
+    pub(crate) async fn keep_sealed(&self, sealed: Sealed) -> Result<(), Error> {
+        let (done, written) = oneshot::channel();
+        let sealed = Box::new(sealed);
+        self.send(Job::Keep { sealed, done })?;
+        written.await.unwrap_or(Err(Error::Closed))
+    }
+
+    pub(crate) async fn drop_sealed(&self, kind: &str, key: &str) -> Result<(), Error> {
+        let (done, written) = oneshot::channel();
+        let (kind, key) = (kind.to_owned(), key.to_owned());
+        self.send(Job::Drop { kind, key, done })?;
+        written.await.unwrap_or(Err(Error::Closed))
     }
 
     pub(crate) async fn close(&self) {
@@ -308,6 +334,14 @@ impl Writer {
                     sessions::delete(&transaction, &session)
                 }
                 Job::Seen { at } => sessions::saw(&transaction, at),
+                Job::Keep { sealed, done } => {
+                    waiting.push(done);
+                    sealed::insert(&transaction, &sealed)
+                }
+                Job::Drop { kind, key, done } => {
+                    waiting.push(done);
+                    sealed::delete(&transaction, &kind, &key)
+                }
                 Job::Recent { limit, done } => {
                     reads.push((limit, done));
                     Ok(())
@@ -330,6 +364,8 @@ impl Job {
             Self::Intent { done: Some(_), .. }
             | Self::Unbind { done: Some(_), .. }
             | Self::Bind { .. }
+            | Self::Keep { .. }
+            | Self::Drop { .. }
             | Self::Probe { .. }
             | Self::Recent { .. } => Haste::Now,
             Self::Intent { done: None, .. }

@@ -71,6 +71,10 @@ async fn run(pool: &Pool, call: &ExactCall, passage: &Passage) -> Answer {
             Failure::NotSent(reason) | Failure::Refused { reason, .. } => {
                 return Answer::NotSent(server.unavailable(reason));
             }
+            Failure::SignIn(reason) => {
+                server.set_aside_if_signed_out(&lease);
+                return Answer::NotSent(server.requires_sign_in(reason));
+            }
             Failure::SessionLost => {
                 server.discard(&lease, "the server does not know the session any more");
                 // The server refused the request itself, so the call did not run; a mutating one is still

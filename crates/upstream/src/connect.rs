@@ -9,9 +9,11 @@ use countersign_core::server::Transport;
 use countersign_wire::version::Era;
 use tokio::time::Instant;
 
+use crate::auth::Credential;
 use crate::connection::{Connection, Link, Whose};
 use crate::ending::Ending;
-use crate::http::{Client, Link as HttpLink};
+use crate::exchange::Unmade;
+use crate::http::{Link as HttpLink, Way};
 use crate::text::shown;
 use crate::{sse, stdio, watch};
 use handshake::{Initialized, Probed, Refused, initialize, probe};
@@ -28,12 +30,12 @@ pub(crate) struct Recipe<'a> {
     pub(crate) whose: Whose,
     /// The era that the server spoke before; `None` before the first time.
     pub(crate) era: Option<Era>,
-    /// The HTTP client.
-    pub(crate) client: &'a Client,
+    /// How it is reached over HTTP.
+    pub(crate) way: Way<'a>,
+    /// What its requests are signed with, where the principal has a credential of its own.
+    pub(crate) credential: Option<Credential>,
     /// How long everything may take.
     pub(crate) timeout: Duration,
-    /// How large one message may be, in bytes.
-    pub(crate) limit: usize,
     /// Ends what comes of it.
     pub(crate) ending: &'a Ending,
 }
@@ -42,10 +44,10 @@ pub(crate) struct Recipe<'a> {
 ///
 /// # Errors
 /// Why not, without any secret.
-pub(crate) async fn connect(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
+pub(crate) async fn connect(recipe: &Recipe<'_>) -> Result<Arc<Connection>, Unmade> {
     let work = async {
         match recipe.transport {
-            Transport::Stdio { .. } => over_pipes(recipe).await,
+            Transport::Stdio { .. } => over_pipes(recipe).await.map_err(Unmade::from),
             Transport::Http { .. } => over_http(recipe).await,
             Transport::Sse { .. } => over_sse(recipe).await,
         }
@@ -97,7 +99,7 @@ async fn over_pipes(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
                 done = &mut initializing => return settled(done, fresh_second),
                 probed = &mut probing => match probed {
                     Probed::Modern(facts) => Probed::Modern(facts),
-                    Probed::Legacy | Probed::Silent(_) | Probed::Unusable(_) => {
+                    Probed::Legacy | Probed::Silent(_) | Probed::Unusable(_) | Probed::SignIn(_) => {
                         drop(fresh);
                         return settled(initializing.await, fresh_second);
                     }
@@ -117,7 +119,7 @@ async fn over_pipes(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
                 return settled(done, fresh);
             }
         }
-        Probed::Unusable(reason) => return Err(reason),
+        Probed::Unusable(reason) | Probed::SignIn(reason) => return Err(reason),
         // Some servers of the legacy era end when the first message is not `initialize`: that child
         // was thrown away, and the next one gets what it expects.
         Probed::Legacy | Probed::Silent(_) => {}
@@ -128,7 +130,7 @@ async fn over_pipes(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
 }
 
 fn child(recipe: &Recipe<'_>) -> Result<(Arc<Connection>, Fresh), String> {
-    let connection = stdio::start(recipe.transport, recipe.whose.clone(), recipe.limit, recipe.ending)?;
+    let connection = stdio::start(recipe.transport, recipe.whose.clone(), recipe.way.limit, recipe.ending)?;
     let fresh = Fresh::of(Arc::clone(&connection));
     Ok((connection, fresh))
 }
@@ -140,12 +142,12 @@ fn settled(done: Result<Initialized, Refused>, fresh: Fresh) -> Result<Arc<Conne
     }
 }
 
-async fn over_http(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
+async fn over_http(recipe: &Recipe<'_>) -> Result<Arc<Connection>, Unmade> {
     let Transport::Http { url, headers } = recipe.transport else {
-        return Err("it is not an HTTP server".to_owned());
+        return Err("it is not an HTTP server".to_owned().into());
     };
     let begun = Instant::now();
-    let link = HttpLink::new(recipe.client, url, headers, recipe.limit)?;
+    let link = HttpLink::new(recipe.way, url, headers, recipe.credential.clone())?;
     let connection = Connection::new(recipe.whose.clone(), Link::Http(Box::new(link)), recipe.ending);
     recipe.ending.spawn(farewell(Arc::clone(&connection)));
     let fresh = Fresh::of(Arc::clone(&connection));
@@ -153,35 +155,32 @@ async fn over_http(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
         match probe(&connection, recipe.timeout / 2).await {
             Probed::Modern(facts) => {
                 connection.settle(facts);
-                return fresh.done();
+                return Ok(fresh.done()?);
             }
-            Probed::Unusable(reason) => return Err(reason),
+            Probed::Unusable(reason) => return Err(reason.into()),
+            Probed::SignIn(reason) => return Err(Unmade::SignIn(reason)),
             Probed::Legacy | Probed::Silent(_) => {}
         }
     }
     match initialize(&connection, rest(recipe, begun)).await {
-        Ok(Initialized) => fresh.done(),
+        Ok(Initialized) => Ok(fresh.done()?),
         // A.4 of the MCP notes: a server of 2024-11-05 knows no POST at this address.
         Err(refused) if refused.is_no_such_endpoint() => {
             drop(fresh);
-            over_sse(recipe).await.map_err(|_reason| refused.into_reason())
+            over_sse(recipe).await.map_err(|_reason| refused.into_unmade())
         }
-        Err(refused) => Err(refused.into_reason()),
+        Err(refused) => Err(refused.into_unmade()),
     }
 }
 
-async fn over_sse(recipe: &Recipe<'_>) -> Result<Arc<Connection>, String> {
+async fn over_sse(recipe: &Recipe<'_>) -> Result<Arc<Connection>, Unmade> {
     let begun = Instant::now();
-    let opened = sse::open(
-        recipe.transport,
-        recipe.client,
-        recipe.whose.clone(),
-        recipe.limit,
-        recipe.ending,
-    );
-    let connection = opened.await?;
+    let connection = sse::open(recipe).await?;
     let fresh = Fresh::of(Arc::clone(&connection));
-    settled(initialize(&connection, rest(recipe, begun)).await, fresh)
+    match initialize(&connection, rest(recipe, begun)).await {
+        Ok(Initialized) => Ok(fresh.done()?),
+        Err(refused) => Err(refused.into_unmade()),
+    }
 }
 
 fn rest(recipe: &Recipe<'_>, begun: Instant) -> Duration {

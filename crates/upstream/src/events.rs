@@ -13,7 +13,7 @@ use crate::Event;
 /// How many events wait for the engine.
 pub(crate) const CAPACITY: usize = 1024;
 
-/// One server's way to the engine.
+/// The way of one server, or of one principal's connection to it, to the engine.
 #[derive(Debug, Clone)]
 pub(crate) struct Events {
     server: ServerName,
@@ -35,13 +35,12 @@ impl Events {
         }
     }
 
-    /// The same for one principal's connection.
+    /// The way of one principal's connection.
     pub(crate) fn of(&self, principal: Option<PrincipalKey>) -> Self {
         Self {
-            server: self.server.clone(),
             principal,
-            sender: self.sender.clone(),
             waiting: Arc::default(),
+            ..self.clone()
         }
     }
 

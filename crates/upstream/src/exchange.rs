@@ -47,6 +47,8 @@ pub(crate) enum Failure {
         /// Why.
         reason: String,
     },
+    /// The server takes no credential that the principal has; it did not run the request.
+    SignIn(String),
     /// The server does not know the session any more.
     SessionLost,
     /// It was sent, and nobody knows what became of it.
@@ -57,8 +59,34 @@ impl Failure {
     /// Why, for a person.
     pub(crate) fn reason(self) -> String {
         match self {
-            Self::NotSent(reason) | Self::Lost(reason) | Self::Refused { reason, .. } => reason,
+            Self::NotSent(reason) | Self::Lost(reason) | Self::SignIn(reason) | Self::Refused { reason, .. } => reason,
             Self::SessionLost => "it does not know the session any more".to_owned(),
+        }
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unmade {
+    /// The server cannot be used.
+    Unusable(String),
+    /// The server takes no credential that the principal has.
+    SignIn(String),
+}
+
+impl From<String> for Unmade {
+    fn from(reason: String) -> Self {
+        Self::Unusable(reason)
+    }
+}
+
+impl From<Failure> for Unmade {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::SignIn(reason) => Self::SignIn(reason),
+            Failure::NotSent(_) | Failure::Refused { .. } | Failure::SessionLost | Failure::Lost(_) => {
+                Self::Unusable(failure.reason())
+            }
         }
     }
 }

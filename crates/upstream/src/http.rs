@@ -3,6 +3,7 @@
 mod client;
 mod line;
 mod origin;
+mod signed;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
 use countersign_core::secret::Secret;
+use countersign_fetch::Screen;
 use countersign_wire::object::Object;
 use countersign_wire::version::Version;
 use countersign_wire::{codes, headers, rpc};
@@ -19,6 +21,7 @@ use http_body::Body as _;
 use http_body_util::{BodyExt, Full, Limited};
 use serde_json::value::RawValue;
 
+use crate::auth::Credential;
 use crate::connection::Connection;
 use crate::exchange::{Failure, Outgoing};
 use crate::inbound::{self, Heard};
@@ -48,7 +51,19 @@ pub(crate) struct Link {
     /// Where messages go, as a request to this origin names it.
     path: Uri,
     base: HeaderMap,
+    /// What requests are signed with, where the principal has a credential of its own.
+    credential: Option<Box<Credential>>,
     session: OnceLock<HeaderValue>,
+    pub(crate) limit: usize,
+}
+
+/// How an endpoint is reached.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way<'a> {
+    pub(crate) client: &'a Client,
+    /// Whether its own address is screened.
+    pub(crate) screen: Screen,
+    /// How large one message may be, in bytes.
     pub(crate) limit: usize,
 }
 
@@ -58,10 +73,10 @@ impl Link {
     /// # Errors
     /// What is wrong with the address or a header, without its value.
     pub(crate) fn new(
-        client: &Client,
+        way: Way<'_>,
         url: &Secret,
         configured: &BTreeMap<String, Secret>,
-        limit: usize,
+        credential: Option<Credential>,
     ) -> Result<Self, String> {
         let uri: Uri = url
             .reveal()
@@ -71,13 +86,14 @@ impl Link {
             return Err("`url` is not an http or https address".to_owned());
         }
         let path = path_of(&uri);
-        let origin = Origin::new(client, uri);
+        let origin = Origin::new(way.client, uri, way.screen);
         Ok(Self {
             base: base_headers(origin.host()?, configured)?,
             origin,
             path,
+            credential: credential.map(Box::new),
             session: OnceLock::new(),
-            limit,
+            limit: way.limit,
         })
     }
 
@@ -94,6 +110,11 @@ impl Link {
     /// Whether the server opened a session.
     pub(crate) fn has_session(&self) -> bool {
         self.session.get().is_some()
+    }
+
+    /// Whether the credential that requests are signed with is good no longer.
+    pub(crate) fn is_signed_out(&self) -> bool {
+        self.credential.as_ref().is_some_and(|credential| credential.is_gone())
     }
 
     /// The headers of every request.
@@ -144,6 +165,27 @@ impl Link {
     }
 
     async fn send(&self, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Result<Response<Body>, Failure> {
+        match &self.credential {
+            None => self.send_unsigned(method, uri, headers, body).await,
+            Some(credential) => {
+                let request = signed::Unsigned {
+                    method,
+                    uri,
+                    headers,
+                    body,
+                };
+                Box::pin(signed::send(self, credential, request)).await
+            }
+        }
+    }
+
+    async fn send_unsigned(
+        &self,
+        method: Method,
+        uri: Uri,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Body>, Failure> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri;

@@ -1,5 +1,6 @@
 //! Connections to MCP servers, and the one call that reaches them (I1).
 
+mod auth;
 mod backoff;
 mod call;
 mod connect;
@@ -29,10 +30,13 @@ use std::time::Duration;
 use countersign_core::listing::Listing;
 use countersign_core::names::ServerName;
 use countersign_core::principal::PrincipalKey;
+use countersign_core::secret::Secret;
 use countersign_core::server::ServerEntry;
-use countersign_store::{Receipt, Recorded};
+use countersign_core::time::Millis;
+use countersign_store::{Ledger, Receipt, Recorded};
 use tokio::sync::mpsc;
 
+pub use auth::{BadKey, Returned, Routes, SignIn, SignInError, SignedIn, Standing, VaultKey, client_document};
 pub use passage::{Abilities, Passage, Reply, Tasks, ToCaller};
 
 /// Limits that hold for every server.
@@ -48,6 +52,8 @@ pub struct Settings {
     pub idle: Duration,
     /// The program whose command `warden` ends the process groups that outlive a gateway which was killed.
     pub warden: Option<std::path::PathBuf>,
+    /// What sign-ins to servers are sealed with where they are kept; without it they end with the process.
+    pub vault_key: Option<VaultKey>,
 }
 
 /// Why a server could not be used.
@@ -64,11 +70,13 @@ pub enum Error {
         /// Why, without any secret.
         reason: String,
     },
-    /// Its principal has to sign in to it first. A call that ends so was not sent.
-    #[error("server {server} needs a sign-in")]
+    /// The principal has no credential that it takes. A call that ends so was not sent, or was refused unread.
+    #[error("server {server} requires a sign-in: {reason}")]
     AuthRequired {
         /// The server.
         server: ServerName,
+        /// Why, without any secret.
+        reason: String,
     },
 }
 
@@ -78,8 +86,7 @@ impl Error {
     pub fn reason(&self) -> &str {
         match self {
             Self::Unknown(_) => "it is not in the catalogue",
-            Self::Unavailable { reason, .. } => reason,
-            Self::AuthRequired { .. } => "it needs a sign-in",
+            Self::Unavailable { reason, .. } | Self::AuthRequired { reason, .. } => reason,
         }
     }
 }
@@ -170,13 +177,13 @@ pub struct Upstreams {
 }
 
 impl Upstreams {
-    /// No servers yet; events go to the returned receiver.
+    /// No servers yet; events go to the returned receiver. Sign-ins are kept in the ledger's store.
     #[must_use]
-    pub fn new(settings: Settings) -> (Self, mpsc::Receiver<Event>) {
+    pub fn new(settings: Settings, ledger: Ledger) -> (Self, mpsc::Receiver<Event>) {
         let (events, receiver) = mpsc::channel(events::CAPACITY);
         (
             Self {
-                pool: Arc::new(pool::Pool::new(settings, events)),
+                pool: Arc::new(pool::Pool::new(settings, ledger, events)),
             },
             receiver,
         )
@@ -212,6 +219,48 @@ impl Upstreams {
     /// The one door: makes exactly the recorded call.
     pub async fn call(&self, recorded: Recorded, passage: Passage) -> (Answer, Receipt) {
         call::send(&self.pool, recorded, &passage).await
+    }
+
+    /// Begins a principal's sign-in to a server: finds out who signs people in, and gives the link.
+    ///
+    /// # Errors
+    /// Why nobody can sign in.
+    pub async fn sign_in(
+        &self,
+        server: &ServerName,
+        principal: &PrincipalKey,
+        routes: &Routes,
+    ) -> Result<SignIn, SignInError> {
+        Box::pin(self.pool.sign_in(server, principal, routes)).await
+    }
+
+    /// Finishes a sign-in with what came back to the callback. Whoever calls makes sure that it came from the browser
+    /// that followed the link.
+    ///
+    /// # Errors
+    /// Why it failed; it cannot be finished again.
+    pub async fn finish_sign_in(&self, returned: Returned) -> Result<SignedIn, SignInError> {
+        Box::pin(self.pool.finish_sign_in(returned)).await
+    }
+
+    /// Ends a principal's connection to a server and forgets its sign-in; whether there was one.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`].
+    pub async fn sign_out(&self, server: &ServerName, principal: &PrincipalKey) -> Result<bool, Error> {
+        Box::pin(self.pool.sign_out(server, principal)).await
+    }
+
+    /// How a principal stands with a server; [`Standing::NotNeeded`] also for one that is not in the catalogue.
+    #[must_use]
+    pub fn standing(&self, server: &ServerName, principal: &PrincipalKey) -> Standing {
+        self.pool.standing(server, principal)
+    }
+
+    /// Takes the bearer token that a principal connected with, for servers that it is forwarded to or exchanged for;
+    /// cheap when it is the one that is known. It is held in memory until it ends.
+    pub fn present(&self, principal: &PrincipalKey, token: &Secret, ends: Option<Millis>) {
+        self.pool.present(principal, token, ends);
     }
 
     /// How a server stands.

@@ -44,6 +44,10 @@ pub(crate) async fn list(
         };
         match source.everything(known).await {
             Ok(listing) => return Ok(listing),
+            Err(Failure::SignIn(reason)) => {
+                server.set_aside_if_signed_out(&lease);
+                return Err(server.requires_sign_in(reason));
+            }
             // Listing changes nothing, so it is asked once more.
             Err(failure) if std::mem::take(&mut again) && !matches!(failure, Failure::Refused { .. }) => {
                 if matches!(failure, Failure::SessionLost) {

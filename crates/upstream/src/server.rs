@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use countersign_core::principal::PrincipalKey;
-use countersign_core::server::{ServerEntry, Sharing, Start, Transport};
+use countersign_core::server::{PrivateNetwork, ServerEntry, Start, Transport};
+use countersign_fetch::Screen;
 use countersign_wire::version::Era;
 use futures_util::FutureExt;
 use futures_util::future::{Shared, join_all};
@@ -17,17 +18,19 @@ use slot::{Place, Slot};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::auth::{Keeper, Site, Standing};
 use crate::backoff::{Backoff, Wait};
 use crate::connect::{Recipe, connect};
-use crate::connection::{Connection, Whose};
+use crate::connection::{Connection, Link, Whose};
 use crate::ending::Ending;
 use crate::events::Events;
+use crate::exchange::Unmade;
 use crate::flight::Lease;
-use crate::http::Client;
+use crate::http::{Client, Way};
 use crate::stdio::Log;
 use crate::{Error, Event, Settings, Status};
 
-type Made = Result<Arc<Connection>, String>;
+type Made = Result<Arc<Connection>, Unmade>;
 type Connecting = Shared<Pin<Box<dyn Future<Output = Made> + Send>>>;
 
 /// What a connection is wanted for.
@@ -48,7 +51,20 @@ pub(crate) struct Server {
     client: Client,
     log: Arc<Log>,
     ending: Ending,
+    keeper: Arc<Keeper>,
+    /// How it is signed in to, where principals have credentials of their own.
+    site: Option<Arc<Site>>,
     state: Mutex<State>,
+}
+
+/// What all servers have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Common {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) events: mpsc::Sender<Event>,
+    pub(crate) client: Client,
+    pub(crate) ending: Ending,
+    pub(crate) keeper: Arc<Keeper>,
 }
 
 #[derive(Default)]
@@ -73,15 +89,20 @@ enum Phase {
 
 impl Server {
     /// A server without connections.
-    pub(crate) fn new(
-        entry: Arc<ServerEntry>,
-        settings: Arc<Settings>,
-        events: mpsc::Sender<Event>,
-        client: Client,
-        ending: Ending,
-    ) -> Self {
+    pub(crate) fn new(entry: Arc<ServerEntry>, common: Common) -> Self {
+        let Common {
+            settings,
+            events,
+            client,
+            ending,
+            keeper,
+        } = common;
         let log = Arc::new(Log::new(entry.name.clone(), &entry.transport));
         let events = Events::new(entry.name.clone(), events);
+        let site = Site::of(&entry).map(Arc::new);
+        if let Some(site) = &site {
+            keeper.serves(site);
+        }
         Self {
             entry,
             settings,
@@ -89,6 +110,8 @@ impl Server {
             client,
             log,
             ending,
+            keeper,
+            site,
             state: Mutex::default(),
         }
     }
@@ -111,26 +134,89 @@ impl Server {
         }
     }
 
+    /// The error for a server that takes no credential which its principal has.
+    pub(crate) fn requires_sign_in(&self, reason: impl Into<String>) -> Error {
+        Error::AuthRequired {
+            server: self.entry.name.clone(),
+            reason: reason.into(),
+        }
+    }
+
+    fn error(&self, unmade: Unmade) -> Error {
+        match unmade {
+            Unmade::Unusable(reason) => self.unavailable(reason),
+            Unmade::SignIn(reason) => self.requires_sign_in(reason),
+        }
+    }
+
+    /// How it is signed in to, where principals have credentials of their own.
+    pub(crate) fn site(&self) -> Option<&Arc<Site>> {
+        self.site.as_ref()
+    }
+
+    /// How it is reached.
+    pub(crate) fn way(&self) -> Way<'_> {
+        Way {
+            client: &self.client,
+            screen: match self.entry.private_network {
+                PrivateNetwork::Allowed => Screen::Nothing,
+                PrivateNetwork::Screened => Screen::Others,
+            },
+            limit: self.settings.response_bytes,
+        }
+    }
+
+    /// A connection whose grant is gone takes no new call; the next one has the grant that is in force then.
+    pub(crate) fn set_aside_if_signed_out(self: &Arc<Self>, connection: &Arc<Connection>) {
+        if let Link::Http(link) = &connection.link
+            && link.is_signed_out()
+        {
+            self.set_aside(connection.principal.as_ref(), "its principal must sign in");
+        }
+    }
+
+    /// A principal's own connection takes no new call and ends when its calls have ended.
+    pub(crate) fn set_aside(&self, principal: Option<&PrincipalKey>, reason: &'static str) {
+        let connection = {
+            let mut state = self.lock();
+            state.slots.get_mut(&principal.cloned()).and_then(Slot::taken)
+        };
+        if let Some(connection) = connection {
+            self.ending.spawn_until(async move {
+                connection.idle().await;
+                connection.close(reason).await;
+            });
+        }
+    }
+
+    /// Ends a principal's own connection, and waits until nothing of it is left; the next use makes another.
+    pub(crate) async fn end_of(&self, principal: &PrincipalKey, reason: &str) {
+        let connection = {
+            let mut state = self.lock();
+            state.slots.get_mut(&Some(principal.clone())).and_then(Slot::taken)
+        };
+        if let Some(connection) = connection {
+            connection.close(reason).await;
+        }
+    }
+
     /// A principal's connection, made now if there is none. However many ask, one is made.
     ///
     /// # Errors
     /// When there can be none now.
     pub(crate) async fn checkout(self: &Arc<Self>, principal: &PrincipalKey, purpose: Purpose) -> Result<Lease, Error> {
-        let key = match self.entry.sharing {
-            Sharing::PerPrincipal => Some(principal.clone()),
-            Sharing::Shared => None,
-        };
+        let key = self.entry.is_per_principal().then(|| principal.clone());
         let connecting = {
             let mut state = self.lock();
             match self
                 .place(&mut state, key, purpose)
-                .map_err(|reason| self.unavailable(reason))?
+                .map_err(|unmade| self.error(unmade))?
             {
                 Ok(lease) => return Ok(lease),
                 Err(connecting) => connecting,
             }
         };
-        let connection = connecting.await.map_err(|reason| self.unavailable(reason))?;
+        let connection = connecting.await.map_err(|unmade| self.error(unmade))?;
         let lease = Lease::of(&connection);
         if connection.closed.is_cancelled() {
             return Err(self.unavailable(connection.end_reason()));
@@ -144,8 +230,11 @@ impl Server {
         state: &mut State,
         key: Option<PrincipalKey>,
         purpose: Purpose,
-    ) -> Result<Result<Lease, Connecting>, String> {
+    ) -> Result<Result<Lease, Connecting>, Unmade> {
         self.check(state.phase)?;
+        if self.site.is_some() && !state.slots.contains_key(&key) {
+            self.check_sign_in(key.as_ref())?;
+        }
         let slot = state.slots.entry(key.clone()).or_default();
         slot.lists |= purpose == Purpose::List;
         match &slot.place {
@@ -154,9 +243,10 @@ impl Server {
             Place::Up(_) => state.last_error = slot.gone(&self.entry.transport),
             Place::Empty => {}
         }
+        self.check_sign_in(key.as_ref())?;
         if let Err(wait) = slot.backoff.check(Instant::now()) {
             let last = state.last_error.as_deref().unwrap_or("it ended");
-            return Err(self.paused(last, wait));
+            return Err(self.paused(last, wait).into());
         }
         let server = Arc::clone(self);
         // A task of its own: a caller that goes away does not take the others' connection along.
@@ -175,12 +265,13 @@ impl Server {
         async move {
             match task.await {
                 Ok(Some(made)) => made,
-                Ok(None) => Err("the gateway is shutting down".to_owned()),
+                Ok(None) => Err("the gateway is shutting down".to_owned().into()),
                 Err(_panicked) => {
                     if let Some(server) = server.upgrade() {
                         server.interrupted(&key);
                     }
-                    Err("connecting was interrupted by a fault of the gateway; the next use tries again".to_owned())
+                    let why = "connecting was interrupted by a fault of the gateway; the next use tries again";
+                    Err(why.to_owned().into())
                 }
             }
         }
@@ -220,6 +311,16 @@ impl Server {
         }
     }
 
+    /// Whether the principal has a credential, where it needs one. A renewal may still find that it is good no longer.
+    fn check_sign_in(&self, key: Option<&PrincipalKey>) -> Result<(), Unmade> {
+        match (&self.site, key) {
+            (Some(site), Some(principal)) if self.keeper.standing(site, principal) == Standing::Required => {
+                Err(Unmade::SignIn(site.missing().to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn is_child(&self) -> bool {
         matches!(self.entry.transport, Transport::Stdio { .. })
     }
@@ -230,23 +331,32 @@ impl Server {
             let era = state.era;
             (era, Arc::clone(&state.slots.entry(key.clone()).or_default().wished))
         };
+        let (site, principal) = (self.site.as_ref(), key.as_ref());
+        let credential = site
+            .zip(principal)
+            .and_then(|(site, principal)| self.keeper.credential(site, principal));
+        let events = self.events.of(key.clone());
         let recipe = Recipe {
             transport: &self.entry.transport,
             whose: Whose {
                 server: self.entry.name.clone(),
                 principal: key.clone(),
-                events: self.events.of(key.clone()),
+                events: events.clone(),
                 log: Arc::clone(&self.log),
                 wished,
             },
             era,
-            client: &self.client,
+            way: self.way(),
+            credential: credential.clone(),
             timeout: self.settings.connect_timeout,
-            limit: self.settings.response_bytes,
             ending: &self.ending,
         };
         let begun = Instant::now();
-        let made = Box::pin(connect(&recipe)).await;
+        let made = match site {
+            // Signed out since it was looked at: nothing is sent without the credential.
+            Some(site) if credential.is_none() => Err(Unmade::SignIn(site.missing().to_owned())),
+            Some(_) | None => Box::pin(connect(&recipe)).await,
+        };
         let mut state = self.lock();
         let phase = self.check(state.phase);
         let state = &mut *state;
@@ -256,7 +366,7 @@ impl Server {
                 if let Err(reason) = phase {
                     slot.place = Place::Empty;
                     connection.end(&reason);
-                    return Err(reason);
+                    return Err(reason.into());
                 }
                 tracing::info!(server = %self.entry.name, version = connection.version().as_str(), "connected");
                 state.era = Some(connection.version().era());
@@ -264,15 +374,21 @@ impl Server {
                 // What a server that was away publishes now may differ from what it published before; a
                 // listing that made the connection finds out by itself.
                 if slot.since.replace(Instant::now()).is_some() && purpose == Purpose::Call {
-                    connection.events.list_changed();
+                    events.list_changed();
                 }
                 slot.place = Place::Up(Arc::clone(&connection));
                 self.end_when_unused(key, &connection);
                 Ok(connection)
             }
-            Err(reason) => {
+            Err(Unmade::SignIn(reason)) => {
+                tracing::info!(server = %self.entry.name, reason, "a principal must sign in");
+                slot.place = Place::Empty;
+                Err(Unmade::SignIn(reason))
+            }
+            Err(Unmade::Unusable(reason)) => {
                 // A server may say back what it was sent, its credential included.
                 let reason = self.log.masked(&reason);
+                let reason = credential.map_or_else(|| reason.clone(), |credential| credential.masked(&reason));
                 tracing::warn!(server = %self.entry.name, reason, "cannot connect");
                 // A wrong verdict must not outlive the failure that it may have caused.
                 state.era = None;
@@ -285,7 +401,7 @@ impl Server {
                     // A request that finds nobody costs little, and the server may be there again.
                     Transport::Http { .. } => {}
                 }
-                Err(reason)
+                Err(Unmade::Unusable(reason))
             }
         }
     }
@@ -321,7 +437,9 @@ impl Server {
             return false;
         };
         let is_current = matches!(&slot.place, Place::Up(current) if Arc::ptr_eq(current, connection));
-        if !is_current || slot.lists || !slot.wished.is_empty() || connection.unused_for().is_none() {
+        // Lists of everybody's are heard of for as long as the gateway runs; a principal's own, while it comes.
+        let listens = slot.lists && self.site.is_none();
+        if !is_current || listens || !slot.wished.is_empty() || connection.unused_for().is_none() {
             return false;
         }
         tracing::info!(server = %self.entry.name, "a principal's connection was not used for long and ends");

@@ -9,11 +9,11 @@ use http_body_util::{BodyExt, Limited};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::connection::{Connection, Link as ConnectionLink, TAKEN, Whose};
+use crate::connect::Recipe;
+use crate::connection::{Connection, Link as ConnectionLink, TAKEN};
 use crate::duplex::{Inbox, Letter, Outbox};
-use crate::ending::Ending;
-use crate::exchange::Failure;
-use crate::http::{self, Client, End, Link, Piece, Stream};
+use crate::exchange::{Failure, Unmade};
+use crate::http::{self, End, Link, Piece, Stream};
 use crate::text::shown;
 
 /// How much of an acknowledgement's body is read, in bytes.
@@ -27,33 +27,27 @@ const LONGEST: Duration = Duration::from_secs(600);
 ///
 /// # Errors
 /// Why there is none, without any secret.
-pub(crate) async fn open(
-    transport: &Transport,
-    client: &Client,
-    whose: Whose,
-    limit: usize,
-    ending: &Ending,
-) -> Result<Arc<Connection>, String> {
-    let (Transport::Sse { url, headers } | Transport::Http { url, headers }) = transport else {
-        return Err("it is not an HTTP server".to_owned());
+pub(crate) async fn open(recipe: &Recipe<'_>) -> Result<Arc<Connection>, Unmade> {
+    let (Transport::Sse { url, headers } | Transport::Http { url, headers }) = recipe.transport else {
+        return Err("it is not an HTTP server".to_owned().into());
     };
-    let link = Link::new(client, url, headers, limit)?;
-    let response = link.get(None, None).await.map_err(Failure::reason)?;
+    let link = Link::new(recipe.way, url, headers, recipe.credential.clone())?;
+    let response = link.get(None, None).await?;
     if !response.status().is_success() {
-        return Err(format!("it answered HTTP {}", response.status().as_u16()));
+        return Err(format!("it answered HTTP {}", response.status().as_u16()).into());
     }
-    let mut stream = Stream::passing_over(response.into_body(), limit);
+    let mut stream = Stream::passing_over(response.into_body(), recipe.way.limit);
     let address = loop {
         match stream.next().await {
             Ok(event) if event.event.as_deref() == Some("endpoint") => break event.data,
             Ok(_) => {}
-            Err(_end) => return Err("its event stream names no endpoint".to_owned()),
+            Err(_end) => return Err("its event stream names no endpoint".to_owned().into()),
         }
     };
     let endpoint = resolved(link.uri(), address.trim())
         .ok_or_else(|| "the endpoint that it names is not an address of its own".to_owned())?;
     let (outbox, messages) = Outbox::new();
-    let connection = Connection::new(whose, ConnectionLink::Duplex(outbox), ending);
+    let connection = Connection::new(recipe.whose.clone(), ConnectionLink::Duplex(outbox), recipe.ending);
     tokio::spawn(run(Arc::clone(&connection), link, endpoint, stream, messages));
     Ok(connection)
 }

@@ -295,7 +295,10 @@ async fn keep_listening(connection: &Arc<Connection>) {
                 }
                 continue;
             }
-            Some(Ok(Delivered::Result(_)) | Err(Failure::NotSent(_) | Failure::SessionLost | Failure::Lost(_))) => {
+            Some(
+                Ok(Delivered::Result(_))
+                | Err(Failure::NotSent(_) | Failure::SignIn(_) | Failure::SessionLost | Failure::Lost(_)),
+            ) => {
                 connection.watch.gap.store(true, Ordering::Release);
             }
         }

@@ -7,6 +7,10 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+#[path = "all/auth.rs"]
+mod auth;
+#[path = "all/authority.rs"]
+mod authority;
 #[path = "all/faults.rs"]
 mod faults;
 #[path = "all/http.rs"]

@@ -1,9 +1,10 @@
 //! The digest of an entry after expansion, by which a reload knows which servers changed.
 
+use countersign_core::auth::{Auth, ExchangedAt, OAuth, OAuthClient, TokenExchange};
 use countersign_core::effect::AnnotationTrust;
 use countersign_core::exact::Digest;
 use countersign_core::secret::Secret;
-use countersign_core::server::{AccessRule, EnvMode, ServerEntry, Sharing, Start, Transport};
+use countersign_core::server::{AccessRule, EnvMode, PrivateNetwork, ServerEntry, Sharing, Start, Transport};
 use serde_json::{Map, Value, json};
 
 /// The digest over everything the entry says, secrets included; its own field does not count.
@@ -19,9 +20,10 @@ pub(super) fn of(entry: &ServerEntry) -> Digest {
         start,
         trust,
         sharing,
-        auth,
         access,
         family,
+        auth,
+        private_network,
         transport,
         digest: _,
     } = entry;
@@ -42,12 +44,59 @@ pub(super) fn of(entry: &ServerEntry) -> Digest {
         },
         "trust": matches!(trust, AnnotationTrust::Trusted),
         "shared": matches!(sharing, Sharing::Shared),
-        "auth": format!("{auth:?}"),
         "access": access,
         "family": family.as_ref().map(|family| json!([family.name.as_str(), &*family.instance_arg])),
+        "auth": auth_value(auth),
+        "screened": matches!(private_network, PrivateNetwork::Screened),
         "transport": transport_value(transport),
     });
     Digest::of(value.to_string().as_bytes())
+}
+
+fn auth_value(auth: &Auth) -> Value {
+    match auth {
+        Auth::None => Value::Null,
+        Auth::ForwardToken => json!("forward"),
+        Auth::OAuth(oauth) => {
+            let OAuth {
+                issuer,
+                client,
+                scopes,
+                redirect,
+                allowed_hosts,
+            } = &**oauth;
+            let (issuer, redirect) = (opened(issuer.as_ref()), opened(redirect.as_ref()));
+            json!({"oauth": [issuer, client_value(client.as_ref()), scopes, redirect, allowed_hosts]})
+        }
+        Auth::TokenExchange(exchange) => {
+            let TokenExchange {
+                at,
+                client,
+                audience,
+                resource,
+                scopes,
+                subject_token_type,
+                allowed_hosts,
+            } = &**exchange;
+            let at = match at {
+                ExchangedAt::Endpoint(endpoint) => json!({"endpoint": endpoint.reveal()}),
+                ExchangedAt::Issuer(issuer) => json!({"issuer": issuer.reveal()}),
+            };
+            let client = client_value(client.as_ref());
+            let (audience, resource) = (opened(audience.as_ref()), opened(resource.as_ref()));
+            json!({"exchange": [at, client, audience, resource, scopes, subject_token_type, allowed_hosts]})
+        }
+    }
+}
+
+fn opened(text: Option<&Secret>) -> Option<&str> {
+    text.map(Secret::reveal)
+}
+
+fn client_value(client: Option<&OAuthClient>) -> Value {
+    client.map_or(Value::Null, |OAuthClient { id, secret }| {
+        json!([id.reveal(), opened(secret.as_ref())])
+    })
 }
 
 fn transport_value(transport: &Transport) -> Value {

@@ -7,7 +7,7 @@ use countersign_core::effect::AnnotationTrust;
 use countersign_core::exact::Digest;
 use countersign_core::glob::Glob;
 use countersign_core::names::ServerName;
-use countersign_core::server::{AccessRule, Auth, ServerEntry, Sharing, Start};
+use countersign_core::server::{AccessRule, ServerEntry, Start};
 
 use super::{Rules, digest, family, foreign, transport};
 use crate::fields::{Field, Fields, Numbers, Reader};
@@ -42,7 +42,12 @@ pub(super) fn read(
     let start = start(reader, &mut fields);
     let family = take(reader, &mut fields, &["family"], family::read);
     other_keys(reader, &fields);
-    let (transport, sharing) = transport?;
+    let transport::Reached {
+        transport,
+        sharing,
+        auth,
+        private_network,
+    } = transport?;
     let mut entry = ServerEntry {
         name,
         labels,
@@ -55,14 +60,11 @@ pub(super) fn read(
         } else {
             AnnotationTrust::Ignored
         },
-        sharing: if sharing {
-            Sharing::Shared
-        } else {
-            Sharing::PerPrincipal
-        },
-        auth: Auth::None,
+        sharing,
         access,
         family,
+        auth,
+        private_network,
         transport,
         digest: Digest::of(b""),
     };

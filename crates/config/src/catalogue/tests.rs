@@ -2,6 +2,7 @@
 
 #![expect(clippy::too_many_lines, reason = "tables of texts are long")]
 
+mod auth;
 mod families;
 mod foreign;
 mod values;

@@ -1,12 +1,14 @@
 //! How a server is reached: the keys of each transport, and which do not go together.
 
+mod auth;
 mod web;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use countersign_core::auth::Auth;
 use countersign_core::secret::Secret;
-use countersign_core::server::{EnvMode, Transport};
+use countersign_core::server::{EnvMode, PrivateNetwork, Sharing, Transport};
 
 use super::{Rules, credential};
 use crate::fields::{Field, Fields, Reader};
@@ -39,13 +41,21 @@ impl Kind {
     }
 }
 
-/// Reads the transport of an entry, and whether all principals share one session.
+/// How a server is reached, and what depends on that.
+pub(super) struct Reached {
+    pub(super) transport: Transport,
+    pub(super) sharing: Sharing,
+    pub(super) auth: Auth,
+    pub(super) private_network: PrivateNetwork,
+}
+
+/// Reads the transport of an entry, and what depends on it.
 pub(super) fn read(
     reader: &mut Reader<'_>,
     fields: &mut Fields<'_>,
     server: &Field<'_>,
     rules: &Rules<'_>,
-) -> Option<(Transport, bool)> {
+) -> Option<Reached> {
     let declared = fields.take(reader, &["type", "transport"]);
     let command = fields.take(reader, &["command"]);
     let url = fields.take(reader, &["url"]);
@@ -54,30 +64,59 @@ pub(super) fn read(
     let web = web::Keys::take(reader, fields);
     let shared = fields.take(reader, &["shared"]);
     let kind = kind?;
-    let shared = match (kind, shared) {
-        (_, None) => false,
-        (Kind::Sse, Some(field)) => {
-            does_not_go_with(reader, &field, kind);
-            false
-        }
-        (Kind::Stdio | Kind::Http, Some(field)) => reader.flag(&field).unwrap_or(false),
-    };
-    let transport = match kind {
+    let (transport, auth, private_network) = match kind {
         Kind::Stdio => {
             web.refuse(reader, kind);
-            stdio.read(reader, &command?, rules)?
+            (
+                stdio.read(reader, &command?, rules),
+                Auth::None,
+                PrivateNetwork::Allowed,
+            )
         }
         Kind::Http | Kind::Sse => {
             stdio.refuse(reader, kind);
             let url = web::url(reader, &url?);
-            let headers = web.headers(reader);
-            match kind {
-                Kind::Http => Transport::Http { url: url?, headers },
-                Kind::Stdio | Kind::Sse => Transport::Sse { url: url?, headers },
-            }
+            let web::Read {
+                headers,
+                auth,
+                private_network,
+            } = web.read(reader);
+            let transport = url.map(|url| match kind {
+                Kind::Http => Transport::Http { url, headers },
+                Kind::Stdio | Kind::Sse => Transport::Sse { url, headers },
+            });
+            (transport, auth, private_network)
         }
     };
-    Some((transport, shared))
+    let sharing = sharing(reader, kind, shared, &auth);
+    Some(Reached {
+        transport: transport?,
+        sharing,
+        auth,
+        private_network,
+    })
+}
+
+fn sharing(reader: &mut Reader<'_>, kind: Kind, shared: Option<Field<'_>>, auth: &Auth) -> Sharing {
+    let Some(field) = shared else {
+        return Sharing::PerPrincipal;
+    };
+    if kind == Kind::Sse {
+        does_not_go_with(reader, &field, kind);
+        return Sharing::PerPrincipal;
+    }
+    match reader.flag(&field) {
+        Some(true) if auth.is_on() => {
+            let what = format!(
+                "is not used beside `auth: {}`, with which every principal has a session of its own",
+                auth.word()
+            );
+            reader.warn(&field, &what);
+            Sharing::PerPrincipal
+        }
+        Some(true) => Sharing::Shared,
+        Some(false) | None => Sharing::PerPrincipal,
+    }
 }
 
 fn kind(

@@ -66,11 +66,10 @@ fn add(entry: &mut Map<String, Json>, member: &Member, texts: &mut Translator<'_
             }
         }
         "auth" if node.text() == Some("none") => {}
-        "auth" | "oauth" | "headersHelper" => {
-            texts.warn(&format!(
-                "`{key}` was left out: signing in to servers is not supported by this version of countersign"
-            ));
-        }
+        "auth" => add_expanded(entry, "auth", node, texts),
+        "oauth" | "headersHelper" => texts.warn(&format!(
+            "`{key}` was left out: write `\"auth\": \"oauth\"` where people sign in to the server"
+        )),
         "envFile" => texts.warn(
             "`envFile` was left out: the variables of that file must be set for the gateway, or written into `env`",
         ),
@@ -131,6 +130,10 @@ fn add_expanded(entry: &mut Map<String, Json>, key: &str, node: &Node, texts: &m
     let (fits, wanted) = match key {
         "args" => (matches!(node.value, Value::List(_)), "a list"),
         "env" | "headers" => (matches!(node.value, Value::Map(_)), "a map"),
+        "auth" => (
+            matches!(node.value, Value::Map(_) | Value::Text(_)),
+            "a map or a string",
+        ),
         _ => (matches!(node.value, Value::Text(_)), "a string"),
     };
     if !fits {

@@ -112,8 +112,8 @@ fn claude_code_with_projects() {
             }
             ! server `a`: `timeout: 600000` was taken as milliseconds
             ! server `a` of project `/home/me/y` differs from another of that name and became `a-2`
-            ! server `b`: `oauth` was left out: signing in to servers is not supported by this version of countersign
-            ! server `b`: `headersHelper` was left out: signing in to servers is not supported by this version of countersign
+            ! server `b`: `oauth` was left out: write `"auth": "oauth"` where people sign in to the server
+            ! server `b`: `headersHelper` was left out: write `"auth": "oauth"` where people sign in to the server
         "#]],
     );
 }

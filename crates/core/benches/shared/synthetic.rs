@@ -115,6 +115,7 @@ fn server(place: usize, tools: std::ops::Range<usize>) -> Server {
         auth: countersign_core::server::Auth::None,
         access: Vec::new(),
         family: None,
+        private_network: countersign_core::server::PrivateNetwork::Allowed,
         transport: Transport::Http {
             url: Secret::plain("http://127.0.0.1:1/mcp"),
             headers: std::collections::BTreeMap::new(),

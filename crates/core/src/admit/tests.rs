@@ -32,6 +32,7 @@ fn server(name: &str, trust: AnnotationTrust, availability: Availability, listin
         auth: crate::server::Auth::None,
         access: Vec::new(),
         family: None,
+        private_network: crate::server::PrivateNetwork::Allowed,
         transport: Transport::Http {
             url: Secret::plain("http://127.0.0.1:1/mcp"),
             headers: BTreeMap::new(),

@@ -31,6 +31,7 @@ fn entry(name: &str, tool_prefix: Option<&str>) -> ServerEntry {
         auth: crate::server::Auth::None,
         access: Vec::new(),
         family: None,
+        private_network: crate::server::PrivateNetwork::Allowed,
         transport: Transport::Http {
             url: Secret::plain("http://127.0.0.1:1/mcp"),
             headers: BTreeMap::new(),

@@ -35,6 +35,7 @@ fn engine() -> Arc<Engine> {
             response_bytes: 1000,
             idle: limit,
             warden: None,
+            vault_key: None,
         },
         presets: Arc::default(),
         pages: None,

@@ -49,6 +49,7 @@ fn entry(name: &str, labels: &[(&str, &str)]) -> Arc<ServerEntry> {
         auth: countersign_core::server::Auth::None,
         access: Vec::new(),
         family: None,
+        private_network: countersign_core::server::PrivateNetwork::Allowed,
         transport: Transport::Stdio {
             command: Secret::plain("true"),
             args: Vec::new(),

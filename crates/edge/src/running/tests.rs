@@ -35,10 +35,11 @@ fn shared() -> Arc<Shared> {
             response_bytes: 1000,
             idle: Duration::from_secs(3600),
             warden: None,
+            vault_key: None,
         },
+        pages: None,
         listed_as: Principal::local().key().clone(),
         debounce: Duration::ZERO,
-        pages: None,
         shown: Arc::default(),
         hash: String::new(),
     };

@@ -54,6 +54,7 @@ pub(crate) async fn engine(entries: &[Arc<ServerEntry>]) -> (Arc<Engine>, Ledger
             response_bytes: 10_000_000,
             idle: Duration::from_secs(3600),
             warden: None,
+            vault_key: None,
         },
         listed_as: Principal::local().key().clone(),
         debounce: Duration::from_millis(20),

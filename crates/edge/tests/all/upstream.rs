@@ -120,6 +120,7 @@ impl Upstream {
             auth: countersign_core::server::Auth::None,
             access: Vec::new(),
             family: None,
+            private_network: countersign_core::server::PrivateNetwork::Allowed,
             transport: Transport::Http {
                 url: Secret::plain(format!("http://{}/mcp", self.address)),
                 headers: Default::default(),

@@ -22,6 +22,7 @@ fn entry(name: &str, seed: &str, start: Start) -> Arc<ServerEntry> {
         auth: countersign_core::server::Auth::None,
         access: Vec::new(),
         family: None,
+        private_network: countersign_core::server::PrivateNetwork::Allowed,
         transport: Transport::Stdio {
             command: Secret::plain("true"),
             args: Vec::new(),
@@ -178,7 +179,7 @@ fn a_listing_that_brings_nothing_new_changes_no_snapshot_and_is_counted() {
 
 fn signed_in(name: &str) -> Arc<ServerEntry> {
     let mut entry = (*entry(name, "1", Start::Boot)).clone();
-    entry.auth = countersign_core::server::Auth::OAuth;
+    entry.auth = countersign_core::server::Auth::OAuth(Box::default());
     Arc::new(entry)
 }
 

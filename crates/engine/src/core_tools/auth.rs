@@ -28,8 +28,8 @@ pub(super) async fn login(engine: &Engine, caller: &Caller, server: &str) -> Res
 pub(super) async fn logout(engine: &Engine, caller: &Caller, server: &str) -> Result<Value, Trouble> {
     let entry = signs_in(engine, server)?;
     match entry.auth {
-        Auth::None | Auth::OAuth => {}
-        Auth::ForwardToken | Auth::TokenExchange => {
+        Auth::None | Auth::OAuth(_) => {}
+        Auth::ForwardToken | Auth::TokenExchange(_) => {
             return Err(Trouble {
                 code: "sign_in_by_token",
                 message: format!(

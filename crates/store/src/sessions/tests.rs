@@ -220,6 +220,7 @@ fn i8_a_clock_that_was_set_back_during_a_restart_leaves_no_more_than_was_left() 
     let ledger = Ledger {
         backend: Ledger::memory().backend,
         sessions: Arc::new(Sessions::of(vec![(binding, seen)], back.read())),
+        sealed: Arc::default(),
     };
     assert!(ledger.binding("s", back.after(9 * 60_000).read()).is_some());
     assert_eq!(ledger.binding("s", back.after(10 * 60_000).read()), None);
@@ -258,7 +259,7 @@ proptest! {
     fn i8_no_steps_of_the_clock_lengthen_a_binding(steps in prop::collection::vec((1..HOUR, -30 * HOUR..30 * HOUR), 1..20)) {
         let mut clock = Clock::now();
         let sessions = Sessions::of(Vec::new(), clock.read());
-        let ledger = Ledger { backend: Ledger::memory().backend, sessions: Arc::new(sessions) };
+        let ledger = Ledger { backend: Ledger::memory().backend, sessions: Arc::new(sessions), sealed: Arc::default() };
         let mut given = bind("s", "carol");
         given.expires_at = Some(Millis(clock.wall + 5 * HOUR));
         ledger.enter(given, clock.read()).unwrap();

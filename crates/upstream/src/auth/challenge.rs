@@ -1,7 +1,14 @@
 //! What a refusal asks for: the `Bearer` challenge of a `WWW-Authenticate` header (RFC 6750, RFC 9728).
 
-use http::HeaderMap;
+use std::time::Duration;
+
+use countersign_core::server::Transport;
+use countersign_wire::rpc;
 use http::header::WWW_AUTHENTICATE;
+use http::{HeaderMap, StatusCode};
+
+use super::site::Site;
+use crate::http::{Link, Way};
 
 /// A server's challenge, as far as it is used here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +23,28 @@ pub(crate) struct Challenge {
 
 /// How many parameters of one header are looked at.
 const PARAMETERS: usize = 64;
+
+/// How long a server may take to say what it wants.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Asks a server without a credential, to hear what it wants. A ping does nothing, should it be answered.
+pub(crate) async fn challenge(way: Way<'_>, site: &Site) -> Option<Challenge> {
+    let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &site.entry.transport else {
+        return None;
+    };
+    let link = Link::new(way, url, headers, None).ok()?;
+    let asked = async {
+        match &site.entry.transport {
+            Transport::Sse { .. } => link.get(None, None).await,
+            Transport::Http { .. } | Transport::Stdio { .. } => {
+                link.post(link.headers(None), rpc::request("0", "ping", None)).await
+            }
+        }
+    };
+    let response = tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()?;
+    let refused = response.status() == StatusCode::UNAUTHORIZED;
+    refused.then(|| Challenge::of(response.headers())).flatten()
+}
 
 impl Challenge {
     /// The first `Bearer` challenge of an answer.
@@ -72,7 +101,10 @@ impl Challenge {
 
 /// Scopes out of a list with blanks between, as far as each is one (RFC 6749, appendix A.4).
 pub(crate) fn scopes(text: &str) -> Vec<String> {
-    let is_scope = |word: &&str| word.bytes().all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e));
+    let is_scope = |word: &&str| {
+        word.bytes()
+            .all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
+    };
     let mut scopes: Vec<String> = Vec::new();
     for word in text.split([' ', '\t']).filter(|word| !word.is_empty()).filter(is_scope) {
         if !scopes.iter().any(|scope| scope == word) {
@@ -138,7 +170,10 @@ mod tests {
                 Some((none.clone(), words("a"), none.clone())),
             ),
             (r#"Bearer scope="a\"b""#, Some((none.clone(), vec![], none.clone()))),
-            (r#"Bearer resource_metadata="unclosed"#, Some((some("unclosed"), vec![], none.clone()))),
+            (
+                r#"Bearer resource_metadata="unclosed"#,
+                Some((some("unclosed"), vec![], none.clone())),
+            ),
             ("Negotiate", None),
             ("", None),
             (",,, = ,", None),

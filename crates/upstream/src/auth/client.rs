@@ -1,7 +1,7 @@
 //! Who the gateway is to an authorization server: registered before, by a document of its own, or dynamically.
 
+use countersign_core::auth::OAuthClient;
 use countersign_core::secret::Secret;
-use countersign_core::server::OAuthClient;
 use countersign_fetch::{Fetcher, Post, Trust};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -21,6 +21,9 @@ pub(crate) enum Method {
     /// `none`
     #[serde(rename = "none")]
     None,
+    /// Nobody: an exchange whose token says enough.
+    #[serde(skip)]
+    Nobody,
 }
 
 impl Method {
@@ -28,7 +31,7 @@ impl Method {
         match self {
             Self::Basic => "client_secret_basic",
             Self::Post => "client_secret_post",
-            Self::None => "none",
+            Self::None | Self::Nobody => "none",
         }
     }
 
@@ -156,7 +159,9 @@ pub(crate) async fn register(
     if !document.status.is_success() {
         let code = answer.as_ref().and_then(|answer| answer.get("error")?.as_str());
         let code = code.map_or_else(|| format!("HTTP {}", document.status.as_u16()), super::token::code);
-        return Err(format!("its authorization server refuses to register countersign: {code}"));
+        return Err(format!(
+            "its authorization server refuses to register countersign: {code}"
+        ));
     }
     let answer = answer.unwrap_or_default();
     let text = |name: &str| answer.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -173,7 +178,10 @@ pub(crate) async fn register(
         id: id.to_owned(),
         secret,
         method,
-        ends: answer.get("client_secret_expires_at").and_then(Value::as_i64).unwrap_or(0),
+        ends: answer
+            .get("client_secret_expires_at")
+            .and_then(Value::as_i64)
+            .unwrap_or(0),
     })
 }
 

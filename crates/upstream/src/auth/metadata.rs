@@ -91,8 +91,13 @@ pub(crate) fn fits(resource: &str, url: &Uri) -> bool {
         ))
     };
     let (theirs, ours) = (resource.path().trim_end_matches('/'), url.path().trim_end_matches('/'));
-    let below = ours.strip_prefix(theirs).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    place(&resource).is_some() && place(&resource) == place(url) && below && resource.query().is_none_or(|query| url.query() == Some(query))
+    let below = ours
+        .strip_prefix(theirs)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    place(&resource).is_some()
+        && place(&resource) == place(url)
+        && below
+        && resource.query().is_none_or(|query| url.query() == Some(query))
 }
 
 #[cfg(test)]

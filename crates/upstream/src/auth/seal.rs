@@ -15,7 +15,9 @@ pub struct VaultKey([u8; 32]);
 
 /// Why a text is no key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("`COUNTERSIGN_KEY` must be 32 random bytes as base64 or as 64 hex digits, such as `openssl rand -base64 32` prints")]
+#[error(
+    "`COUNTERSIGN_KEY` must be 32 random bytes as base64 or as 64 hex digits, such as `openssl rand -base64 32` prints"
+)]
 pub struct BadKey;
 
 impl VaultKey {
@@ -44,7 +46,9 @@ impl VaultKey {
     pub(crate) fn seal(&self, place: &str, value: &str) -> Option<Vec<u8>> {
         let key = RandomizedNonceKey::new(&AES_256_GCM, &self.0).ok()?;
         let mut body = value.as_bytes().to_vec();
-        let nonce = key.seal_in_place_append_tag(Aad::from(place.as_bytes()), &mut body).ok()?;
+        let nonce = key
+            .seal_in_place_append_tag(Aad::from(place.as_bytes()), &mut body)
+            .ok()?;
         let mut sealed = vec![FORM];
         sealed.extend_from_slice(nonce.as_ref());
         sealed.extend_from_slice(&body);
@@ -87,7 +91,14 @@ mod tests {
         ] {
             assert_eq!(VaultKey::parse(text), Ok(key.clone()), "{text}");
         }
-        for bad in ["", "short", "ABEiM0RVZneImaq7zN3u/w==", &hex[1..], &format!("{hex}00"), "zz"] {
+        for bad in [
+            "",
+            "short",
+            "ABEiM0RVZneImaq7zN3u/w==",
+            &hex[1..],
+            &format!("{hex}00"),
+            "zz",
+        ] {
             assert_eq!(VaultKey::parse(bad), Err(BadKey), "{bad}");
         }
         assert!(!format!("{key:?} {BadKey}").contains("1122"));

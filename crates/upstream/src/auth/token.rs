@@ -1,5 +1,6 @@
 //! The token endpoint: what is asked of it, and what it gives or refuses (RFC 6749, 5).
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -13,7 +14,7 @@ use super::challenge::scopes;
 use super::client::{Client, Method};
 
 /// A token as it is sent: one header.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Token {
     /// `Bearer …`
     pub(crate) header: HeaderValue,
@@ -23,6 +24,8 @@ pub(crate) struct Token {
     pub(crate) due: Option<Instant>,
     /// When it ends, by our clock.
     pub(crate) ends: Option<Instant>,
+    /// Whether its server has ever taken it.
+    pub(crate) accepted: AtomicBool,
 }
 
 impl Token {
@@ -37,7 +40,18 @@ impl Token {
             number,
             due,
             ends: left.and_then(|left| now.checked_add(left)),
+            accepted: AtomicBool::new(false),
         })
+    }
+
+    /// Its server has taken it.
+    pub(crate) fn accept(&self) {
+        self.accepted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it came of a renewal and was never taken: another renewal would bring no better one.
+    pub(crate) fn is_useless(&self) -> bool {
+        self.number > 1 && !self.accepted.load(Ordering::Relaxed)
     }
 
     /// Whether it should be renewed before it is used.
@@ -95,10 +109,13 @@ impl Issued {
     /// # Errors
     /// What is wrong with the answer.
     pub(crate) fn usable(&self) -> Result<&Secret, String> {
-        let access = self.access.as_ref().ok_or("its answer holds no `access_token`")?;
+        let access = self
+            .access
+            .as_ref()
+            .ok_or("its authorization server gave no `access_token`")?;
         match &self.kind {
             Some(kind) if !kind.eq_ignore_ascii_case("bearer") && !kind.eq_ignore_ascii_case("n_a") => {
-                Err("it gives tokens of a type other than `Bearer`".to_owned())
+                Err("its authorization server gives tokens of a type other than `Bearer`".to_owned())
             }
             // Some leave it out, though RFC 6749 requires it.
             Some(_) | None => Ok(access),
@@ -159,8 +176,11 @@ impl Desk<'_> {
             }
             Method::Post => fields.extend([("client_id", id), ("client_secret", secret)]),
             Method::None => fields.push(("client_id", id)),
+            Method::Nobody => {}
         }
-        let posted = self.fetcher.post(self.endpoint, Post::Form(&fields), authorization.as_ref(), self.trust);
+        let posted = self
+            .fetcher
+            .post(self.endpoint, Post::Form(&fields), authorization.as_ref(), self.trust);
         posted.await.map_err(|error| Refusal::Later(error.to_string()))
     }
 }
@@ -204,7 +224,11 @@ fn error_code(object: &Map<String, Value>) -> String {
 
 /// A code that somebody else wrote, fit to be shown.
 pub(crate) fn code(text: &str) -> String {
-    let is_code = !text.is_empty() && text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+    let is_code = !text.is_empty()
+        && text.len() <= 64
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
     if is_code {
         text.to_owned()
     } else {
@@ -236,17 +260,41 @@ mod tests {
         assert_eq!(issued.lifetime, Some(Duration::from_secs(3600)));
         assert_eq!(issued.scopes.unwrap(), ["x", "y"]);
         for (status, body, refusal) in [
-            (400, r#"{"error":"invalid_grant","error_description":"x"}"#, Refusal::Final("invalid_grant".into())),
-            (401, r#"{"error":"invalid_client"}"#, Refusal::Final("invalid_client".into())),
-            (200, r#"{"error":"bad_refresh_token"}"#, Refusal::Final("bad_refresh_token".into())),
-            (400, r#"{"error":"<script>"}"#, Refusal::Final("an error without a code".into())),
+            (
+                400,
+                r#"{"error":"invalid_grant","error_description":"x"}"#,
+                Refusal::Final("invalid_grant".into()),
+            ),
+            (
+                401,
+                r#"{"error":"invalid_client"}"#,
+                Refusal::Final("invalid_client".into()),
+            ),
+            (
+                200,
+                r#"{"error":"bad_refresh_token"}"#,
+                Refusal::Final("bad_refresh_token".into()),
+            ),
+            (
+                400,
+                r#"{"error":"<script>"}"#,
+                Refusal::Final("an error without a code".into()),
+            ),
             (
                 400,
                 r#"{"error":"temporarily_unavailable"}"#,
                 Refusal::Later("its authorization server is busy: temporarily_unavailable".into()),
             ),
-            (503, "", Refusal::Later("its authorization server answered HTTP 503".into())),
-            (400, "no", Refusal::Later("its authorization server answered HTTP 400".into())),
+            (
+                503,
+                "",
+                Refusal::Later("its authorization server answered HTTP 503".into()),
+            ),
+            (
+                400,
+                "no",
+                Refusal::Later("its authorization server answered HTTP 400".into()),
+            ),
         ] {
             assert_eq!(answer(&document(status, body)).unwrap_err(), refusal, "{status} {body}");
         }

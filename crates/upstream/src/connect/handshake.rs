@@ -11,7 +11,7 @@ use countersign_wire::version::{Era, Version};
 use serde_json::value::RawValue;
 
 use crate::connection::{Connection, Link};
-use crate::exchange::{Announces, Facts, Failure, Outgoing};
+use crate::exchange::{Announces, Facts, Failure, Outgoing, Unmade};
 use crate::http;
 use crate::params;
 use crate::pending::Delivered;
@@ -28,6 +28,8 @@ pub(crate) enum Probed {
     Silent(#[expect(dead_code, reason = "shown by Debug in the log")] String),
     /// The server cannot be used, whatever it speaks.
     Unusable(String),
+    /// The server takes no credential that the principal has.
+    SignIn(String),
 }
 
 /// Asks `server/discover`. A server that refuses the version and names it as its own is asked once more.
@@ -71,6 +73,7 @@ async fn probe_once(connection: &Arc<Connection>, limit: Duration) -> Verdict {
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Probed::Unusable(reason),
                 _ => Probed::Legacy,
             },
+            Err(Failure::SignIn(reason)) => Probed::SignIn(reason),
             Err(Failure::NotSent(reason)) if connection.is_http() => Probed::Unusable(reason),
             Err(Failure::NotSent(reason) | Failure::Lost(reason)) => Probed::Silent(reason),
         },
@@ -142,7 +145,16 @@ impl Refused {
                     StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
                 )
             }
-            Self::Failed(Failure::NotSent(_) | Failure::SessionLost | Failure::Lost(_)) | Self::Unusable(_) => false,
+            Self::Failed(Failure::NotSent(_) | Failure::SignIn(_) | Failure::SessionLost | Failure::Lost(_))
+            | Self::Unusable(_) => false,
+        }
+    }
+
+    /// Why there is no connection.
+    pub(crate) fn into_unmade(self) -> Unmade {
+        match self {
+            Self::Failed(failure) => failure.into(),
+            Self::Unusable(reason) => reason.into(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use countersign_fetch::{Connector, Screen, Unconnected};
 use http::Uri;
 use hyper::rt::{Read, Write};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -21,6 +22,8 @@ pub(crate) struct Client {
     plain: HttpConnector,
     /// Made for the first https address: loading the system's roots takes time and may fail.
     secure: Arc<OnceLock<Result<Secure, String>>>,
+    /// For addresses that must not lead inside.
+    screened: Connector,
     connect_timeout: Duration,
 }
 
@@ -30,6 +33,7 @@ impl Client {
         Self {
             plain: connector(connect_timeout),
             secure: Arc::default(),
+            screened: Connector::new(connect_timeout),
             connect_timeout,
         }
     }
@@ -38,8 +42,11 @@ impl Client {
     ///
     /// # Errors
     /// [`Failure::NotSent`]
-    pub(super) async fn connect(&self, uri: &Uri) -> Result<Line, Failure> {
-        if uri.scheme() == Some(&http::uri::Scheme::HTTPS) {
+    pub(super) async fn connect(&self, uri: &Uri, screen: Screen) -> Result<Line, Failure> {
+        if screen == Screen::Others {
+            let io = self.screened.connect(uri, screen).await;
+            open(io.map_err(screened_off)?).await
+        } else if uri.scheme() == Some(&http::uri::Scheme::HTTPS) {
             let secure = self.secure.get_or_init(|| secure(self.connect_timeout));
             let mut connector = secure.clone().map_err(Failure::NotSent)?;
             let io = connector.call(uri.clone()).await;
@@ -53,6 +60,16 @@ impl Client {
 
 async fn open(io: impl Read + Write + Unpin + Send + 'static) -> Result<Line, Failure> {
     Line::new(io).await.map_err(|error| unreachable(&error))
+}
+
+fn screened_off(unconnected: Unconnected) -> Failure {
+    Failure::NotSent(match unconnected {
+        Unconnected::Unreachable(reason) => format!("it cannot be reached: {reason}"),
+        Unconnected::Screened(kind) => format!(
+            "its host leads to {} address, and its entry says `allowPrivateNetwork: false`",
+            kind.words()
+        ),
+    })
 }
 
 fn unreachable(error: &(dyn Error + 'static)) -> Failure {

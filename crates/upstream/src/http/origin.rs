@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use countersign_fetch::Screen;
 use http::{HeaderValue, Response, Uri};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
@@ -26,15 +27,17 @@ const KEPT: usize = 64;
 pub(super) struct Origin {
     client: Client,
     uri: Uri,
+    screen: Screen,
     idle: Arc<Idle>,
 }
 
 impl Origin {
     /// The origin of an address.
-    pub(super) fn new(client: &Client, uri: Uri) -> Self {
+    pub(super) fn new(client: &Client, uri: Uri, screen: Screen) -> Self {
         Self {
             client: client.clone(),
             uri,
+            screen,
             idle: Arc::default(),
         }
     }
@@ -72,7 +75,7 @@ impl Origin {
             let mut line = match kept {
                 Some(line) => line,
                 // Apart, since every call carries the room of what it may have to do.
-                None => Box::pin(self.client.connect(&self.uri)).await?,
+                None => Box::pin(self.client.connect(&self.uri, self.screen)).await?,
             };
             match line.send(request).await {
                 Ok(response) => {

@@ -38,6 +38,17 @@ pub(super) enum Place {
 }
 
 impl Slot {
+    /// Takes the connection out. One that is still being made stays: whoever waits for it is not let down.
+    pub(super) fn taken(&mut self) -> Option<Arc<Connection>> {
+        match std::mem::take(&mut self.place) {
+            Place::Up(connection) => Some(connection),
+            other @ (Place::Empty | Place::Connecting(_)) => {
+                self.place = other;
+                None
+            }
+        }
+    }
+
     /// Takes away a connection that has ended and notes the pause after it; returns why it ended.
     pub(super) fn gone(&mut self, transport: &Transport) -> Option<String> {
         let Place::Up(connection) = std::mem::take(&mut self.place) else {

@@ -22,6 +22,7 @@ async fn a_panic_while_a_connection_is_made_is_not_waited_for_for_ever() {
         name: ServerName::parse("fake").unwrap(),
         labels: std::collections::BTreeMap::new(),
         family: None,
+        private_network: countersign_core::server::PrivateNetwork::Allowed,
         tool_prefix: None,
         description: None,
         timeout: None,
@@ -42,10 +43,22 @@ async fn a_panic_while_a_connection_is_made_is_not_waited_for_for_ever() {
         response_bytes: 1,
         idle: Duration::from_secs(1),
         warden: None,
+        vault_key: None,
     };
     let (ending, _guard) = Ending::new(None);
     let client = Client::new(settings.connect_timeout);
-    let server = Server::new(Arc::new(entry), Arc::new(settings), mpsc::channel(8).0, client, ending);
+    let common = super::Common {
+        settings: Arc::new(settings),
+        events: mpsc::channel(8).0,
+        client,
+        keeper: Arc::new(super::Keeper::new(
+            countersign_store::Ledger::memory(),
+            None,
+            ending.clone(),
+        )),
+        ending,
+    };
+    let server = Server::new(Arc::new(entry), common);
     let server = Arc::new(server);
     let task = tokio::spawn(async { std::panic::panic_any("on purpose") });
     let connecting = server.connecting(None, task);

@@ -51,6 +51,7 @@ pub(crate) fn settings() -> Settings {
         response_bytes: 1 << 20,
         idle: Duration::from_secs(3600),
         warden: None,
+        vault_key: None,
     }
 }
 
@@ -67,6 +68,7 @@ pub(crate) fn entry(transport: Transport) -> ServerEntry {
         auth: countersign_core::server::Auth::None,
         access: Vec::new(),
         family: None,
+        private_network: countersign_core::server::PrivateNetwork::Allowed,
         transport,
         digest: Digest::of(b"1"),
     }
@@ -121,7 +123,7 @@ impl Bench {
     }
 
     pub(crate) fn with(entry: ServerEntry, settings: Settings) -> Self {
-        let (upstreams, events) = Upstreams::new(settings);
+        let (upstreams, events) = Upstreams::new(settings, Ledger::memory());
         let entry = Arc::new(entry);
         upstreams.apply(&[Arc::clone(&entry)]);
         Self {

@@ -183,22 +183,6 @@ fn wrong_values_are_refused() {
         conf/mcp.json:2:14: server `s`: `url` must be a URL that begins with `http://` or `https://`
     "#]],
     );
-    json(
-        &one(r#"{"url": "https://x", "auth": "forwardToken", "allowPrivateNetwork": false}"#),
-        expect![[r#"
-            conf/mcp.json:2:27: server `s`: `auth` other than `none` is not supported by this version of countersign
-                remove it; it is refused rather than ignored because the server would be called without the credential it asks for
-            conf/mcp.json:2:74: server `s`: `allowPrivateNetwork` cannot be `false` in this version of countersign
-                remove it; it is refused rather than ignored because private addresses would be reached all the same
-        "#]],
-    );
-    json(
-        &one(r#"{"url": "https://x", "auth": {"CLIENT_ID": "x"}}"#),
-        expect![[r#"
-        conf/mcp.json:2:27: server `s`: `auth` other than `none` is not supported by this version of countersign
-            remove it; it is refused rather than ignored because the server would be called without the credential it asks for
-    "#]],
-    );
 }
 
 #[test]

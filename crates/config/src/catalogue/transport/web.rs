@@ -1,11 +1,13 @@
-//! Servers that are reached by a URL: the address, the headers, and what stands in for a sign-in.
+//! Servers that are reached by a URL: the address, the headers, and how they are signed in to.
 
 use std::collections::BTreeMap;
 
+use countersign_core::auth::Auth;
 use countersign_core::secret::Secret;
+use countersign_core::server::PrivateNetwork;
 use http::{HeaderName, HeaderValue};
 
-use super::{Kind, credential, does_not_go_with};
+use super::{Kind, auth, credential, does_not_go_with};
 use crate::address;
 use crate::fields::{Field, Fields, Reader};
 
@@ -31,28 +33,40 @@ impl<'t> Keys<'t> {
         }
     }
 
-    /// The headers. `auth` other than `none` is refused: its credential would be missing.
-    pub(super) fn headers(self, reader: &mut Reader<'_>) -> BTreeMap<String, Secret> {
-        if let Some(auth) = self.auth
-            && auth.node.text() != Some("none")
-        {
-            reader.wrong_key(
-                &auth,
-                "other than `none` is not supported by this version of countersign",
-                "remove it; it is refused rather than ignored because the server would be called without the credential it asks for",
-            );
+    pub(super) fn read(self, reader: &mut Reader<'_>) -> Read {
+        let auth = self
+            .auth
+            .and_then(|field| auth::read(reader, &field))
+            .unwrap_or(Auth::None);
+        let screened = self.private.and_then(|field| reader.flag(&field)) == Some(false);
+        let headers = self.headers.map_or_else(BTreeMap::new, |field| {
+            let headers = headers(reader, &field);
+            if auth.is_on() && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+                let what = format!(
+                    "holds an `Authorization` header, which contradicts `auth: {}`",
+                    auth.word()
+                );
+                reader.wrong_key(&field, &what, "keep one of the two");
+            }
+            headers
+        });
+        Read {
+            headers,
+            auth,
+            private_network: if screened {
+                PrivateNetwork::Screened
+            } else {
+                PrivateNetwork::Allowed
+            },
         }
-        if let Some(private) = self.private
-            && reader.flag(&private) == Some(false)
-        {
-            reader.wrong_with_help(
-                &private,
-                "cannot be `false` in this version of countersign",
-                "remove it; it is refused rather than ignored because private addresses would be reached all the same",
-            );
-        }
-        self.headers.map_or_else(BTreeMap::new, |field| headers(reader, &field))
     }
+}
+
+/// What the keys say.
+pub(super) struct Read {
+    pub(super) headers: BTreeMap<String, Secret>,
+    pub(super) auth: Auth,
+    pub(super) private_network: PrivateNetwork,
 }
 
 /// The URL, checked after expansion.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use countersign_fetch::Screen;
 use http::header::HOST;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -18,7 +19,11 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 async fn listening() -> (TcpListener, Origin) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let uri = format!("http://{}/", listener.local_addr().unwrap());
-    let origin = Origin::new(&Client::new(Duration::from_secs(60)), uri.parse().unwrap());
+    let origin = Origin::new(
+        &Client::new(Duration::from_secs(60)),
+        uri.parse().unwrap(),
+        Screen::Nothing,
+    );
     (listener, origin)
 }
 
