@@ -68,7 +68,7 @@ fn say_all(warnings: &[Problem]) {
 /// What the servers publish now. They are started as `serve` would start them, asked once, and ended.
 async fn published(config: &Config) -> Arc<Catalogue> {
     let engine = Engine::start(
-        crate::gateway::engine_settings(config, None),
+        crate::gateway::engine_settings(config, crate::gateway::Pages::Nowhere),
         &config.servers,
         Ledger::memory(),
     );

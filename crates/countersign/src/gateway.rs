@@ -1,14 +1,16 @@
 //! The wiring: a configuration folder becomes a ledger, an engine and an edge, until the end.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_config::{Config, Store};
+use countersign_core::auth::Auth;
 use countersign_core::catalogue::Naming;
 use countersign_core::principal::Principal;
+use countersign_core::server::ServerEntry;
 use countersign_core::toolset::Selectors;
 use countersign_edge::Edge;
 use countersign_engine::Engine;
@@ -90,7 +92,7 @@ impl Gateway {
 
     /// Starts the engine and the watch over the folder.
     pub(crate) fn start(&self, stop: &CancellationToken) -> Result<Running, Failure> {
-        start(&self.dir, &self.config, Some(self.address), stop)
+        start(&self.dir, &self.config, Pages::Served(self.address), stop)
     }
 
     /// Serves until `stop`, then ends every connection and child process.
@@ -115,11 +117,23 @@ pub(crate) async fn serve_stdio(
     toolset: Option<Selectors>,
     stop: Stop,
 ) -> Result<(), Failure> {
-    let Running { engine, edge } = start(&dir, &config, None, &stop.token)?;
+    let people = people(&config).await?;
+    let pages = match &people {
+        Some(listener) => Pages::Beside(listener.local_addr()?),
+        None => Pages::Nowhere,
+    };
+    let Running { engine, edge } = start(&dir, &config, pages, &stop.token)?;
     let edge = edge.with_toolset(toolset);
     let served = edge.serve_stdio(tokio::io::stdin(), tokio::io::stdout(), stop.token.clone());
+    let shown = async {
+        match people {
+            Some(listener) => edge.serve_people(listener, stop.token.clone()).await,
+            None => std::future::pending().await,
+        }
+    };
     let end = tokio::select! {
         end = served => end,
+        end = shown => end,
         () = stop.at_once() => Ok(()),
     };
     stop.token.cancel();
@@ -127,13 +141,42 @@ pub(crate) async fn serve_stdio(
     Ok(end?)
 }
 
-fn start(
-    dir: &std::path::Path,
-    config: &Config,
-    address: Option<SocketAddr>,
-    stop: &CancellationToken,
-) -> Result<Running, Failure> {
-    let mut settings = engine_settings(config, address);
+/// Where people sign in to servers while the client speaks over pipes: at the configured address, which stays the same
+/// from run to run, unless another program has it. `None` where no server is signed in to.
+async fn people(config: &Config) -> Result<Option<TcpListener>, Failure> {
+    let signs_in = |entry: &Arc<ServerEntry>| match entry.auth {
+        Auth::OAuth(_) => true,
+        Auth::None | Auth::ForwardToken | Auth::TokenExchange(_) => false,
+    };
+    if !config.servers.iter().any(signs_in) {
+        return Ok(None);
+    }
+    let listen = config.gateway.listen;
+    if listen.ip().is_loopback()
+        && let Ok(listener) = TcpListener::bind(listen).await
+    {
+        return Ok(Some(listener));
+    }
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listener = TcpListener::bind(any)
+        .await
+        .map_err(|error| taken(&error, "address of the sign-in pages", any, "try again"))?;
+    Ok(Some(listener))
+}
+
+/// Where people reach the gateway's own pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pages {
+    /// Where MCP is served, or at `public_url` where that is set.
+    Served(SocketAddr),
+    /// At a listener of their own; `public_url` leads to another process.
+    Beside(SocketAddr),
+    /// There are none.
+    Nowhere,
+}
+
+fn start(dir: &std::path::Path, config: &Config, at: Pages, stop: &CancellationToken) -> Result<Running, Failure> {
+    let mut settings = engine_settings(config, at);
     settings.upstream.vault_key = vault_key()?;
     let ledger = ledger(&config.gateway.store)?;
     let engine = Engine::start(settings, &config.servers, ledger);
@@ -141,7 +184,7 @@ fn start(
     reload::log_applied(config, config.servers.len());
     tokio::spawn(reload::follow(
         dir.to_owned(),
-        (config.clone(), address),
+        (config.clone(), at),
         Arc::clone(&engine),
         edge.clone(),
         stop.clone(),
@@ -180,7 +223,7 @@ fn ledger(store: &Store) -> Result<Ledger, Failure> {
 }
 
 /// What the engine takes from a configuration.
-pub(crate) fn engine_settings(config: &Config, address: Option<SocketAddr>) -> countersign_engine::Settings {
+pub(crate) fn engine_settings(config: &Config, at: Pages) -> countersign_engine::Settings {
     let limits = &config.gateway.limits;
     countersign_engine::Settings {
         naming: Naming {
@@ -199,19 +242,23 @@ pub(crate) fn engine_settings(config: &Config, address: Option<SocketAddr>) -> c
         },
         listed_as: Principal::local().key().clone(),
         debounce: DEBOUNCE,
-        pages: pages(config, address),
+        pages: pages(config, at),
         shown: Arc::new(config.shown.clone()),
         hash: config.hash.hex(),
     }
 }
 
-/// Where people reach the gateway's own pages: `public_url`, which may name the MCP endpoint, else the listener.
-fn pages(config: &Config, address: Option<SocketAddr>) -> Option<String> {
+/// The address of the gateway's own pages; `public_url` may name the MCP endpoint.
+fn pages(config: &Config, at: Pages) -> Option<String> {
     let public = config.gateway.public_url.as_deref().map(|url| {
         let url = url.trim_end_matches('/');
         url.strip_suffix("/mcp").unwrap_or(url).to_owned()
     });
-    public.or_else(|| address.map(|address| format!("http://{address}")))
+    match at {
+        Pages::Served(address) => Some(public.unwrap_or_else(|| format!("http://{address}"))),
+        Pages::Beside(address) => Some(format!("http://{address}")),
+        Pages::Nowhere => None,
+    }
 }
 
 /// What the edge takes from a configuration.

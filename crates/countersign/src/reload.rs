@@ -1,7 +1,6 @@
 //! Edits of the configuration folder while the gateway runs: good ones apply, broken ones are told.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,12 +10,12 @@ use countersign_edge::{Edge, Reload};
 use countersign_engine::Engine;
 use tokio_util::sync::CancellationToken;
 
-use crate::gateway::{edge_settings, engine_settings};
+use crate::gateway::{Pages, edge_settings, engine_settings};
 
 /// Follows the folder until `stop`.
 pub(crate) async fn follow(
     dir: PathBuf,
-    (started, address): (Config, Option<SocketAddr>),
+    (started, at): (Config, Pages),
     engine: Arc<Engine>,
     edge: Edge,
     stop: CancellationToken,
@@ -41,7 +40,7 @@ pub(crate) async fn follow(
             Some(Ok(config)) => {
                 let now = digests(&config);
                 let changed = differing(&servers, &now);
-                engine.apply(engine_settings(&config, address), &config.servers);
+                engine.apply(engine_settings(&config, at), &config.servers);
                 edge.apply(edge_settings(&config));
                 edge.count_reload(Reload::Applied);
                 log_applied(&config, changed);

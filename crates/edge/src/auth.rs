@@ -11,12 +11,13 @@ mod token;
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use countersign_core::exact::Digest;
 use countersign_core::identity::{ActorTokens, Binders, Identities, Issuer, Key};
 use countersign_core::principal::{Authentication, Caller, Endpoint, Principal, Standing};
 use countersign_core::stages::Toolset;
+use countersign_core::time::Millis;
 use countersign_core::toolset::{Origin, Selectors};
 use countersign_engine::{Binding, Engine};
 use countersign_fetch::{Fetcher, Limits};
@@ -127,6 +128,13 @@ impl Admitted {
             toolset: UNSCOPED,
             until: None,
         }
+    }
+
+    /// When it is no longer, by the clock on the wall.
+    pub(crate) fn ends(&self) -> Option<Millis> {
+        let left = self.until?.saturating_duration_since(Instant::now());
+        let ends = SystemTime::now().checked_add(left)?.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(ends.as_millis()).ok().map(Millis)
     }
 
     /// The caller at the endpoint that all routes have.
@@ -486,7 +494,7 @@ fn bound_toolset(binding: &Binding) -> Toolset {
 }
 
 /// The one bearer of a request (RFC 6750 section 2.1).
-fn bearer(headers: &HeaderMap) -> Result<&str, Denied> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Result<&str, Denied> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let value = values.next().ok_or(Denied::Missing)?;
     if values.next().is_some() {

@@ -74,6 +74,15 @@ impl Edge {
         http::serve(&self.shared, listener, metrics, shutdown).await
     }
 
+    /// Serves the pages by which people sign in to servers, and nothing else, until `shutdown`: for a client over
+    /// pipes, which has no other listener.
+    ///
+    /// # Errors
+    /// As [`Edge::serve`].
+    pub async fn serve_people(&self, listener: TcpListener, shutdown: CancellationToken) -> io::Result<()> {
+        http::serve_people(&self.shared, listener, shutdown).await
+    }
+
     /// Serves one client over a pair of pipes until its input ends, or until `shutdown`.
     ///
     /// # Errors

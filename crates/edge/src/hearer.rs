@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use countersign_core::admit::World;
 use countersign_core::principal::Caller;
 use countersign_core::stages::Toolset;
-use countersign_engine::Engine;
+use countersign_engine::{Engine, Kept};
 
 use crate::cursor::List;
 
@@ -16,6 +16,8 @@ pub(crate) struct Hearer {
     caller: Caller,
     /// The lists as the stream was told of them last. A change that the toolset hides is none.
     told: Mutex<Told>,
+    /// What the caller has of its own is kept current as long as somebody listens.
+    _kept: Option<Kept>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,6 +40,7 @@ impl Hearer {
             };
         }
         Self {
+            _kept: engine.keep(&caller.principal),
             caller,
             told: Mutex::new(told),
         }
@@ -49,6 +52,7 @@ impl Hearer {
         Self {
             caller,
             told: Mutex::default(),
+            _kept: None,
         }
     }
 

@@ -98,6 +98,8 @@ enum Routes {
     Main,
     /// `/metrics`
     Metrics,
+    /// The pages for people alone.
+    People,
 }
 
 /// Serves until `stop`.
@@ -130,6 +132,16 @@ pub(crate) async fn serve(
     expiry.abort();
     shared.parking.end(GRACE).await;
     Ok(())
+}
+
+/// Serves the pages for people, and nothing else, until `stop`.
+pub(crate) async fn serve_people(
+    shared: &Arc<Shared>,
+    listener: TcpListener,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    let lanes = Lanes::start()?;
+    accept(shared, &lanes, (listener, Routes::People), &stop).await
 }
 
 async fn accept(

@@ -225,7 +225,8 @@ impl Session {
 
     /// Ends the client's standing stream. The session goes on.
     pub(crate) fn close_stream(&self) {
-        self.state().stream = None;
+        let mut state = self.state();
+        state.stream = None;
     }
 
     /// Whether the client listens.

@@ -4,7 +4,6 @@ mod book;
 mod call;
 mod clock;
 mod core_tools;
-mod grants;
 mod links;
 mod lists;
 mod metrics;
@@ -40,7 +39,7 @@ pub use countersign_upstream::{
     Abilities, BadKey, Passage, Reply, Settings as UpstreamSettings, Tasks, ToCaller, VaultKey,
 };
 pub use outcome::{Change, Outcome, Provenance, Readiness, Refused, ServerReadiness};
-pub use sign_in::{AskedBy, AuthRequired, CALLBACK, Callback, Invitation, START, SignedIn, Stuck};
+pub use sign_in::{AskedBy, AuthRequired, CALLBACK, CLIENT, Callback, Invitation, START, SignedIn, Stuck};
 pub use views::Kept;
 
 /// What the engine is started with.
@@ -91,7 +90,6 @@ struct Shared {
     /// The servers that are listed once for all.
     base: Arc<lists::Lists>,
     links: links::Links,
-    grants: grants::Grants,
     /// A place for each server that may be listed at the same time as others.
     places: Semaphore,
     /// The same for servers that are listed for one principal.
@@ -117,7 +115,6 @@ impl Engine {
             base: Arc::new(lists::Lists::new(None, views.base(), stop.clone())),
             views,
             links: links::Links::default(),
-            grants: grants::Grants::new(upstreams.clone()),
             rules: ArcSwap::from_pointee(rules(&settings)),
             settings: ArcSwap::from_pointee(settings),
             narrowings: narrowings::Narrowings::default(),
@@ -223,16 +220,18 @@ impl Engine {
 
     /// Whether a listing would still have to wait.
     pub(crate) fn is_pending(&self, own: Option<&views::Own>) -> bool {
-        self.shared.base.is_pending() || own.is_some_and(|own| own.lists.is_pending())
+        let views = &self.shared.views;
+        self.shared.base.is_pending() || own.is_some_and(|own| own.lists.is_pending() || !views.is_current(own))
     }
 
     /// Waits until what everybody shares is listed, and what the principal has of its own.
     pub(crate) async fn until_listed(&self, own: Option<&views::Own>) {
         if self.shared.base.is_pending() {
-            Box::pin(self.wait_until_listed(&self.shared.base)).await;
+            Box::pin(self.wait_until_listed(&self.shared.base, || true)).await;
         }
-        if let Some(own) = own.filter(|own| own.lists.is_pending()) {
-            Box::pin(self.wait_until_listed(&own.lists)).await;
+        let views = &self.shared.views;
+        if let Some(own) = own.filter(|own| own.lists.is_pending() || !views.is_current(own)) {
+            Box::pin(self.wait_until_listed(&own.lists, || views.is_current(own))).await;
         }
     }
 

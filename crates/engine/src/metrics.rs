@@ -40,12 +40,20 @@ struct OfServer {
     server: String,
 }
 
+/// A step of a person's way through a sign-in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Step {
+    server: String,
+    step: &'static str,
+}
+
 /// Counts of decisions and outcomes.
 #[derive(Clone)]
 pub(crate) struct CallMetrics {
     decisions: Family<Decided, Counter>,
     outcomes: Family<Ended, Counter>,
     seconds: Family<OfServer, Histogram>,
+    sign_ins: Family<Step, Counter>,
 }
 
 impl CallMetrics {
@@ -54,6 +62,7 @@ impl CallMetrics {
             decisions: Family::default(),
             outcomes: Family::default(),
             seconds: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
+            sign_ins: Family::default(),
         }
     }
 
@@ -69,6 +78,11 @@ impl CallMetrics {
             "Calls that were made, by server and fate",
             self.outcomes.clone(),
         );
+        registry.register(
+            "sign_ins",
+            "Sign-ins to servers, by server and how far they came",
+            self.sign_ins.clone(),
+        );
         registry.register("call_duration_seconds", "How long calls took", self.seconds.clone());
     }
 
@@ -82,6 +96,12 @@ impl CallMetrics {
             decision,
         };
         self.decisions.get_or_create(&labels).inc();
+    }
+
+    /// A person's sign-in came as far as a step: the word of its line in the trail.
+    pub(crate) fn sign_in(&self, server: &ServerName, step: &'static str) {
+        let server = server.to_string();
+        self.sign_ins.get_or_create(&Step { server, step }).inc();
     }
 
     /// A call was admitted and recorded.

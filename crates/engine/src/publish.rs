@@ -185,7 +185,7 @@ impl Shared {
             told.knows(known);
         }
         let is_own = before.is_some() || next.is_some();
-        own.put(next);
+        own.put(next, &base);
         if is_own {
             Whose::One(Arc::clone(own)).tell(self);
         }

@@ -38,14 +38,16 @@ impl Engine {
     }
 
     /// Waits until every server of some lists was listed or has failed once, at most the connect timeout;
-    /// those that start with the first use are started by this.
-    pub(crate) async fn wait_until_listed(&self, lists: &Arc<Lists>) {
+    /// those that start with the first use are started by this. And until the snapshot `is_current` in other ways.
+    pub(crate) async fn wait_until_listed(&self, lists: &Arc<Lists>, is_current: impl Fn() -> bool) {
         for server in lists.with_book(|book| book.lazy()) {
             self.refresh(lists, server);
         }
         let limit = self.shared.settings.load().upstream.connect_timeout;
         let mut published = lists.published.subscribe();
-        let listed = published.wait_for(|published| lists.is_settled_at(*published));
+        let listed = published.wait_for(|published| lists.is_settled_at(*published) && is_current());
+        // What a principal has of its own may be forgotten meanwhile.
+        let listed = lists.stop.run_until_cancelled(listed);
         if tokio::time::timeout(limit, listed).await.is_err() {
             tracing::warn!("some servers are still starting; the listing goes on without them");
         }

@@ -4,12 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use countersign_core::auth::Auth;
 use countersign_core::names::{FamilyName, ServerName};
 use countersign_core::principal::{Principal, PrincipalKey};
 use countersign_core::secret::Secret;
-use countersign_core::server::{Auth, ServerEntry};
+use countersign_core::server::ServerEntry;
 use countersign_core::time::Millis;
 use countersign_store::Note;
+use countersign_upstream::{Returned, Routes, Standing, client_document};
 
 use crate::links::{Lost, Purpose};
 use crate::outcome::Change;
@@ -18,6 +20,9 @@ use crate::{Engine, Shared, clock};
 
 /// The path of the page that a link opens.
 pub const START: &str = "/oauth/start";
+
+/// The path of the document that says who the gateway is as a client (client id metadata documents).
+pub const CLIENT: &str = "/.well-known/oauth-client";
 
 /// The path that authorization servers send people back to.
 pub const CALLBACK: &str = "/oauth/callback";
@@ -185,6 +190,22 @@ impl Engine {
         Some(Secret::hidden(format!("{pages}{START}?ticket={}", ticket.reveal())))
     }
 
+    /// The document that says who the gateway is as a client; `None` where others cannot read it.
+    #[must_use]
+    pub fn client_document(&self) -> Option<String> {
+        client_document(&self.routes()?)
+    }
+
+    /// Where people come back to, and where the gateway's document is: others can read one that stands under https.
+    fn routes(&self) -> Option<Routes> {
+        let pages = self.shared.settings.load().pages.clone()?;
+        let is_public = pages.to_ascii_lowercase().starts_with("https://");
+        Some(Routes {
+            callback: format!("{pages}{CALLBACK}"),
+            client_document: is_public.then(|| format!("{pages}{CLIENT}")),
+        })
+    }
+
     /// What a link is for. Where the request that opens it says who it is, the link must be that principal's.
     ///
     /// # Errors
@@ -213,18 +234,19 @@ impl Engine {
         self.invitation(ticket, opened_by)?;
         let taken = self.shared.links.take(ticket).ok_or(Stuck::Expired)?;
         let Purpose { principal, server } = taken.purpose().clone();
-        let pages = self.shared.settings.load().pages.clone().unwrap_or_default();
-        let redirect = format!("{pages}{CALLBACK}");
-        let begun = self.shared.grants.sign_in(&server, principal.key(), &redirect).await;
-        match begun {
+        let Some(routes) = self.routes() else {
+            return Err(Stuck::Expired);
+        };
+        match self.shared.upstreams.sign_in(&server, principal.key(), &routes).await {
             Ok(begun) => {
                 let purpose = Purpose { principal, server };
                 self.shared.links.began(purpose, begun.state.reveal(), browser);
-                Ok(begun.url)
+                Ok(Secret::hidden(begun.url))
             }
             Err(error) => {
                 let reason = error.reason();
                 tracing::warn!(%server, %reason, "a sign-in cannot be begun");
+                self.noted(&principal, &server, "sign_in_failed", &reason);
                 self.shared.links.give_back(taken);
                 Err(Stuck::Refused { server, reason })
             }
@@ -242,25 +264,48 @@ impl Engine {
             Lost::WrongBrowser => Stuck::WrongBrowser,
         })?;
         let Purpose { principal, server } = purpose;
-        let done = self.shared.finish_sign_in(&state, answer, iss.as_deref()).await;
-        let done = done.and_then(|(at, whose)| {
-            // INVARIANT: what is kept under a state is for the principal and the server of its link.
-            if at == server && whose == *principal.key() {
-                Ok(())
-            } else {
-                Err("the answer belongs to another sign-in".to_owned())
+        let returned = Returned {
+            state: Secret::hidden(state),
+            code: answer,
+            iss,
+        };
+        match self.shared.upstreams.finish_sign_in(returned).await {
+            // INVARIANT: what waits under a state is for the principal and the server of its link.
+            Ok(done) if done.server != server || done.principal != *principal.key() => {
+                tracing::error!(%server, "a sign-in ended at another server or for another principal than it was begun for");
+                Err(Stuck::Expired)
             }
-        });
-        match done {
-            Ok(()) => {
+            Ok(_done) => {
                 self.noted(&principal, &server, "signed_in", "a person signed in");
                 let subject = principal.subject().to_owned();
                 self.signed_in(&principal, &server);
                 Ok(SignedIn { server, subject })
             }
-            Err(reason) => {
+            Err(error) => {
+                let reason = error.reason();
+                tracing::warn!(%server, %reason, "a sign-in failed");
                 self.noted(&principal, &server, "sign_in_failed", &reason);
                 Err(Stuck::Refused { server, reason })
+            }
+        }
+    }
+
+    /// Takes the bearer token that a principal connected with, and when it ends: servers that it is forwarded to or
+    /// exchanged for are listed with it. Cheap where no server wants it, or when it is the one that is known.
+    pub fn present(&self, principal: &Arc<Principal>, token: &Secret, ends: Option<Millis>) {
+        let Some(own) = self.meet(principal) else { return };
+        if !own.brings(token) {
+            return;
+        }
+        self.shared.upstreams.present(principal.key(), token, ends);
+        for entry in self.shared.views.entries().iter() {
+            let takes_it = match entry.auth {
+                Auth::ForwardToken | Auth::TokenExchange(_) => true,
+                Auth::None | Auth::OAuth(_) => false,
+            };
+            if takes_it && own.lists.with_book(|book| book.open(&entry.name)) {
+                own.lists.republish();
+                self.refresh(&own.lists, entry.name.clone());
             }
         }
     }
@@ -288,16 +333,15 @@ impl Engine {
         self.until_listed(Some(&own)).await;
     }
 
-    /// Takes the bearer token that a principal connected with, and when it ends: servers whose entry says
-    /// `forwardToken` or `tokenExchange` are called with it. Cheap when it is the one that is known.
-    pub fn present(&self, principal: &PrincipalKey, token: &Secret, ends: Option<Millis>) {
-        self.shared.upstreams.present(principal, token, ends);
-    }
-
     /// Ends a principal's grant at a server; says whether there was one.
     pub(crate) async fn sign_out(&self, principal: &Arc<Principal>, server: &ServerName) -> bool {
-        let was = self.shared.is_signed_in(server, principal.key());
-        self.shared.grants.sign_out(server, principal.key()).await;
+        // A server that is no longer in the catalogue has nothing that could be forgotten.
+        let was = self
+            .shared
+            .upstreams
+            .sign_out(server, principal.key())
+            .await
+            .unwrap_or_default();
         if let Some(own) = self.meet(principal) {
             self.shared.closed(&own, server);
         }
@@ -309,16 +353,19 @@ impl Engine {
 
     /// Waits until a principal is signed in to a server, at most for `limit`; says whether it is.
     pub async fn until_signed_in(&self, principal: &Arc<Principal>, server: &ServerName, limit: Duration) -> bool {
-        let Some(own) = self.meet(principal) else { return true };
+        let (Some(own), _kept) = (self.meet(principal), self.keep(principal)) else {
+            return true;
+        };
         let mut signed = own.signed.subscribe();
         let key = principal.key();
         let wait = signed.wait_for(|_| self.shared.is_signed_in(server, key));
         // The sender is in `own`, so that only the time can end the wait.
-        let is_in = tokio::time::timeout(limit, wait).await.is_ok();
-        is_in
+        let waited = tokio::time::timeout(limit, wait).await;
+        waited.is_ok()
     }
 
     fn noted(&self, principal: &Principal, server: &ServerName, kind: &'static str, reason: &str) {
+        self.shared.metrics.sign_in(server, kind);
         self.record(Note {
             at: clock::now(),
             principal: principal.key().to_string(),
@@ -341,16 +388,9 @@ impl Shared {
 
     /// Whether a principal has what a server asks for.
     pub(crate) fn is_signed_in(&self, server: &ServerName, principal: &PrincipalKey) -> bool {
-        self.grants.is_signed_in(server, principal)
-    }
-
-    async fn finish_sign_in(
-        &self,
-        state: &str,
-        answer: Result<Secret, String>,
-        iss: Option<&str>,
-    ) -> Result<(ServerName, PrincipalKey), String> {
-        let finished = self.grants.finish_sign_in(state, answer, iss).await;
-        finished.map_err(|error| error.reason())
+        match self.upstreams.standing(server, principal) {
+            Standing::SignedIn => true,
+            Standing::Required | Standing::NotNeeded => false,
+        }
     }
 }

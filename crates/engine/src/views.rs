@@ -12,6 +12,7 @@ use countersign_core::exact::Digest;
 use countersign_core::listing::Listing;
 use countersign_core::names::ServerName;
 use countersign_core::principal::{Principal, PrincipalKey};
+use countersign_core::secret::Secret;
 use countersign_core::server::ServerEntry;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -33,8 +34,12 @@ pub(crate) struct Own {
     pub(crate) lists: Arc<Lists>,
     /// `None` while it is signed in nowhere: it sees what everybody sees.
     catalogue: ArcSwapOption<Catalogue>,
+    /// The version of the shared snapshot that its own builds on.
+    built_on: AtomicU64,
     /// How often somebody signed in.
     pub(crate) signed: watch::Sender<u64>,
+    /// The digest of the token that it connected with last.
+    brought: Mutex<Option<Digest>>,
     /// When it was used last, in milliseconds after the views were made.
     used: AtomicU64,
     /// How many streams wait for its changes.
@@ -47,9 +52,17 @@ impl Own {
         self.catalogue.load_full()
     }
 
-    /// Puts its own snapshot in force.
-    pub(crate) fn put(&self, catalogue: Option<Arc<Catalogue>>) {
+    /// Notes the token that its principal connects with; says whether it is another than before.
+    pub(crate) fn brings(&self, token: &Secret) -> bool {
+        let digest = Digest::of(token.reveal().as_bytes());
+        let mut brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner);
+        brought.replace(digest) != Some(digest)
+    }
+
+    /// Puts its own snapshot in force, which builds on a shared one.
+    pub(crate) fn put(&self, catalogue: Option<Arc<Catalogue>>, base: &Catalogue) {
         self.catalogue.store(catalogue);
+        self.built_on.store(base.version(), Ordering::Release);
     }
 }
 
@@ -148,6 +161,11 @@ impl Views {
     /// What a principal has of its own.
     pub(crate) fn find(&self, principal: &PrincipalKey) -> Option<Arc<Own>> {
         self.front.load().own.get(principal).cloned()
+    }
+
+    /// Whether a principal's own snapshot shows what everybody shares as it is now.
+    pub(crate) fn is_current(&self, own: &Own) -> bool {
+        own.catalogue.load().is_none() || own.built_on.load(Ordering::Acquire) == self.front.load().base.version()
     }
 
     /// Everybody who has something of its own.
@@ -413,7 +431,9 @@ impl Shared {
             principal: Arc::clone(principal),
             lists: Arc::new(Lists::new(Some(principal.key().clone()), self.views.base(), stop)),
             catalogue: ArcSwapOption::empty(),
+            built_on: AtomicU64::new(0),
             signed: watch::Sender::new(0),
+            brought: Mutex::default(),
             used: AtomicU64::new(self.views.now()),
             held: AtomicUsize::new(0),
         }
@@ -460,8 +480,8 @@ pub(crate) async fn forget_unused(shared: Arc<Shared>) {
         let idle = shared.settings.load().upstream.idle;
         tokio::time::sleep((idle / 4).clamp(Duration::from_millis(10), LOOK)).await;
         for own in shared.views.all() {
+            let _adding = shared.views.adding.lock().unwrap_or_else(PoisonError::into_inner);
             if shared.views.is_unused(&own, idle) {
-                let _adding = shared.views.adding.lock().unwrap_or_else(PoisonError::into_inner);
                 shared.forget(&own);
             }
         }

@@ -9,9 +9,15 @@
 
 #[path = "all/faults.rs"]
 mod faults;
+#[path = "all/guarded.rs"]
+mod guarded;
 #[path = "../../upstream/tests/all/peer.rs"]
 #[expect(dead_code, reason = "the tests of connections use all of it")]
 mod peer;
+#[path = "all/signing.rs"]
+mod signing;
+#[path = "all/views.rs"]
+mod views;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -100,6 +100,36 @@ fn which_member(world: &World, name: &str, family: Family<'_>) -> Refusal {
     Refusal::new(Code::InstanceRequired, sentence).near(servers)
 }
 
+/// The refusal of a prompt that is asked for and not found: its server may wait for the caller's sign-in.
+pub(super) fn of_prompt(world: &World, name: &str) -> Refusal {
+    match world.catalogue.route(name) {
+        Route::Server(server) if server.awaits_sign_in() => of_server(world, server, (Kind::Prompt, name)),
+        Route::Server(_) | Route::Family(_) | Route::Nowhere => missing_prompt(&world.catalogue, name),
+    }
+}
+
+/// The refusal of a resource that is asked for and not found at the server that the caller names, if any: that
+/// server may wait for the caller's sign-in.
+pub(super) fn of_resource(world: &World, uri: &str, server: Option<&str>) -> Refusal {
+    let named = server.and_then(|server| world.catalogue.server(server));
+    match named.filter(|server| server.awaits_sign_in()) {
+        Some(server) => of_server(world, server, (Kind::Resource, uri)),
+        None => missing_resource(&world.catalogue, uri, server),
+    }
+}
+
+/// The refusal of what a server that waits for a sign-in may publish beside its tools: it follows the server.
+fn of_server(world: &World, server: &Server, (kind, name): (Kind, &str)) -> Refusal {
+    let server = &server.entry.name;
+    match &world.view {
+        View::Narrowed(narrowed) if !narrowed.requiring_auth().contains(server) => world
+            .refuse_of_server(server.as_str(), kind, name)
+            .unwrap_or_else(|| Refusal::sign_in(server.clone())),
+        View::Refused(error) => super::world::bad(error),
+        View::Whole { .. } | View::Narrowed(_) => Refusal::sign_in(server.clone()),
+    }
+}
+
 /// The refusal of a prompt that is not found.
 #[must_use]
 pub fn missing_prompt(catalogue: &Catalogue, name: &str) -> Refusal {

@@ -24,7 +24,11 @@ pub(super) fn resolve(
     arguments: &Exact,
 ) -> Result<Found, Refusal> {
     if let Some(refusal) = world.refuse_tool_at(place, name) {
-        return Err(refusal);
+        // A member that is not listed yet may be inside where none that is listed is.
+        let wanted = arguments.taken(&family.instance_arg);
+        let wanted = wanted.as_ref().and_then(|(value, _)| named(value));
+        let awaited = wanted.and_then(|wanted| absent::of_member(world, name, &family.family, wanted));
+        return Err(awaited.unwrap_or(refusal));
     }
     let inside = || servers(world, place, family);
     let required = |sentence: String| Refusal::new(Code::InstanceRequired, sentence).near(inside());

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use super::world::bad;
-use super::{
-    Ask, Operation, Reference, Target, TaskVerb, UpstreamReference, View, World, absent, member, missing_prompt,
-    missing_resource,
-};
+use super::{Ask, Operation, Reference, Target, TaskVerb, UpstreamReference, View, World, absent, member};
 use crate::catalogue::{Catalogue, Owner, Prompt, Provider};
 use crate::effect::{Classified, Effect, Source};
 use crate::exact::Exact;
@@ -91,7 +88,7 @@ fn needs_toolset(ask: &Ask) -> bool {
 
 fn prompt<'w>(world: &'w World, name: &str) -> Result<&'w Prompt, Refusal> {
     let prompt = world.catalogue.prompt(name);
-    let prompt = prompt.ok_or_else(|| missing_prompt(&world.catalogue, name))?;
+    let prompt = prompt.ok_or_else(|| absent::of_prompt(world, name))?;
     match world.refuse_of_server(prompt.server.as_str(), Kind::Prompt, name) {
         None => Ok(prompt),
         Some(refusal) => Err(refusal),
@@ -162,12 +159,12 @@ fn owner_of(world: &World, uri: &str, server: Option<&str>) -> Result<ServerName
     if let Some(name) = server {
         let server = catalogue.resource_server(name).cloned();
         return server
-            .ok_or_else(|| missing_resource(catalogue, uri, Some(name)))
+            .ok_or_else(|| absent::of_resource(world, uri, Some(name)))
             .and_then(inside);
     }
     match catalogue.owner(uri) {
         Owner::One(server) => inside(server),
-        Owner::Nobody => Err(missing_resource(catalogue, uri, None)),
+        Owner::Nobody => Err(absent::of_resource(world, uri, None)),
         Owner::Many(servers) => {
             let is_inside = |server: &&ServerName| world.shows_server(server.as_str());
             let left: Vec<ServerName> = servers.iter().filter(is_inside).cloned().collect();

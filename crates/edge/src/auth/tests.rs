@@ -416,7 +416,7 @@ async fn writers_are_named_by_key_or_subject_and_an_actor_is_none() {
             toolset: None,
             roles: Vec::new(),
             plan: None,
-            expires_at: countersign_core::time::Millis(0),
+            expires_at: Millis(0),
         },
         &"https://actors".into(),
     );

@@ -1,5 +1,7 @@
 //! Who may go on: the credential of a request, and what one without a good credential is answered.
 
+use countersign_core::principal::Authentication;
+use countersign_core::secret::Secret;
 use countersign_engine::Refused;
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
@@ -18,8 +20,28 @@ pub(super) async fn admit(
 ) -> Result<Admitted, Box<Response<Body>>> {
     let admitting = in_force.auth.admit(&connection.shared.engine, headers, connection.peer);
     match admitting.await {
-        Ok(admitted) => Ok(admitted),
+        Ok(admitted) => {
+            present(connection, &admitted, headers);
+            Ok(admitted)
+        }
         Err(denied) => Err(Box::new(refusal(connection, in_force, method, &denied))),
+    }
+}
+
+/// Hands a person's token to the engine, for the servers that it is forwarded to or exchanged for. A key is none, and an
+/// actor's token speaks for its Session, not for the person.
+fn present(connection: &Connection, admitted: &Admitted, headers: &HeaderMap) {
+    let engine = &connection.shared.engine;
+    match admitted.principal.authentication() {
+        Authentication::Token { .. } if engine.asks_for_sign_ins() => {
+            if let Ok(token) = auth::bearer(headers) {
+                engine.present(&admitted.principal, &Secret::hidden(token), admitted.ends());
+            }
+        }
+        Authentication::Token { .. }
+        | Authentication::LocalOnly
+        | Authentication::Key { .. }
+        | Authentication::Bound { .. } => {}
     }
 }
 

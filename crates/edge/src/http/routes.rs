@@ -124,7 +124,9 @@ async fn route(connection: &Arc<Connection>, in_force: Arc<InForce>, request: Re
             Method::DELETE => streams::end_session(connection, &in_force, request.headers()).await,
             _ => reply::not_allowed(MAIN_METHODS),
         },
-        (Routes::Main, path) if sign_in::is_at(path) => sign_in::answer(connection, &in_force, request).await,
+        (Routes::Main | Routes::People, path) if sign_in::is_at(path) => {
+            sign_in::answer(connection, &in_force, request).await
+        }
         (_, "/health") => read_only(&method, || reply::json(StatusCode::OK, r#"{"status":"live"}"#)),
         (Routes::Main, "/ready") if method == Method::GET => ready(connection, &in_force, &request).await,
         (Routes::Main, "/ready") => reply::not_allowed("GET"),
@@ -138,7 +140,7 @@ async fn route(connection: &Arc<Connection>, in_force: Arc<InForce>, request: Re
             }
         }
         (Routes::Metrics, "/metrics") => read_only(&method, || metrics(connection)),
-        (Routes::Main | Routes::Metrics, _) => reply::not_found(),
+        (Routes::Main | Routes::Metrics | Routes::People, _) => reply::not_found(),
     }
 }
 

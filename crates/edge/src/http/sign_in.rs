@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use countersign_core::principal::PrincipalKey;
 use countersign_core::secret::Secret;
-use countersign_engine::{CALLBACK, Callback, Invitation, START, Stuck};
-use http::header::{COOKIE, LOCATION, SET_COOKIE};
+use countersign_engine::{CALLBACK, CLIENT, Callback, Invitation, START, Stuck};
+use http::header::{AUTHORIZATION, COOKIE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
 use super::body::{Body, Waits};
 use super::form::Form;
 use super::page::Page;
-use super::{Connection, body, reply};
+use super::{Connection, admission, body, reply};
 use crate::sessions;
 use crate::settings::InForce;
 
@@ -27,7 +27,7 @@ const COOKIE_AGE: u32 = 1800;
 
 /// Whether a path is one of these pages.
 pub(super) fn is_at(path: &str) -> bool {
-    path == START || path == CALLBACK
+    path == START || path == CALLBACK || path == CLIENT
 }
 
 /// Answers a request for one of these pages.
@@ -37,8 +37,11 @@ pub(super) async fn answer(
     request: Request<Incoming>,
 ) -> Response<Body> {
     let is_start = request.uri().path() == START;
+    if request.uri().path() == CLIENT {
+        return client(connection, request.method());
+    }
     match *request.method() {
-        Method::GET if is_start => start(connection, in_force, &request),
+        Method::GET if is_start => start(connection, in_force, &request).await,
         Method::POST if is_start => go(connection, in_force, request).await,
         Method::GET => callback(connection, in_force, &request).await,
         _ if is_start => reply::not_allowed("GET, POST"),
@@ -46,18 +49,37 @@ pub(super) async fn answer(
     }
 }
 
-/// Whose request it is, where it says so: a browser mostly does not.
-fn opened_by(_connection: &Connection, _headers: &HeaderMap) -> Result<Option<PrincipalKey>, Stuck> {
-    Ok(None)
+/// Who the gateway is, for authorization servers that read it where it serves it.
+fn client(connection: &Connection, method: &Method) -> Response<Body> {
+    match (method, connection.shared.engine.client_document()) {
+        (&Method::GET, Some(document)) => reply::json(StatusCode::OK, document),
+        (&Method::GET, None) => reply::not_found(),
+        (_, _) => reply::not_allowed("GET"),
+    }
+}
+
+/// Whose request it is, where it says so: a browser does not, unless what stands between adds it.
+async fn opened_by(
+    connection: &Connection,
+    in_force: &InForce,
+    (method, headers): (&Method, &HeaderMap),
+) -> Result<Option<PrincipalKey>, Box<Response<Body>>> {
+    if !headers.contains_key(AUTHORIZATION) {
+        return Ok(None);
+    }
+    let admitted = admission::admit(connection, in_force, method, headers).await?;
+    Ok(Some(admitted.principal.key().clone()))
 }
 
 /// Shows what the link is for. Looking at it uses nothing up: programs look at links, too.
-fn start(connection: &Connection, in_force: &InForce, request: &Request<Incoming>) -> Response<Body> {
+async fn start(connection: &Connection, in_force: &InForce, request: &Request<Incoming>) -> Response<Body> {
     let form = Form::read(request.uri().query().unwrap_or_default());
     let ticket = form.as_ref().and_then(|form| form.get(TICKET)).unwrap_or_default();
-    let invited = opened_by(connection, request.headers())
-        .and_then(|key| connection.shared.engine.invitation(ticket, key.as_ref()));
-    let invitation = match invited {
+    let opened_by = match opened_by(connection, in_force, (&Method::GET, request.headers())).await {
+        Ok(key) => key,
+        Err(refused) => return *refused,
+    };
+    let invitation = match connection.shared.engine.invitation(ticket, opened_by.as_ref()) {
         Ok(invitation) => invitation,
         Err(stuck) => return stuck_at(&stuck),
     };
@@ -113,9 +135,9 @@ async fn go(connection: &Connection, in_force: &InForce, request: Request<Incomi
     let Some(browser) = browser(in_force, &parts.headers) else {
         return no_cookie();
     };
-    let opened_by = match opened_by(connection, &parts.headers) {
+    let opened_by = match opened_by(connection, in_force, (&Method::POST, &parts.headers)).await {
         Ok(key) => key,
-        Err(stuck) => return stuck_at(&stuck),
+        Err(refused) => return *refused,
     };
     match connection.shared.engine.go(ticket, opened_by.as_ref(), &browser).await {
         Ok(url) => match HeaderValue::from_str(url.reveal()) {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use countersign_core::auth::Auth;
 use countersign_core::principal::Caller;
-use countersign_core::server::{Auth, ServerEntry, Start};
+use countersign_core::server::{ServerEntry, Start};
 use serde_json::{Value, json};
 
 use super::{Said, Trouble};

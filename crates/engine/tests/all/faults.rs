@@ -212,13 +212,15 @@ struct Gate {
 
 impl Gate {
     fn pass(&self, wanted: usize) -> bool {
-        let mut asked = self.asked.lock().unwrap();
-        *asked += 1;
-        self.came.notify_all();
-        let waited = self
-            .came
-            .wait_timeout_while(asked, Duration::from_secs(30), |asked| *asked < wanted);
-        !waited.unwrap().1.timed_out()
+        // What waits for this thread goes on in another one meanwhile.
+        tokio::task::block_in_place(|| {
+            let mut asked = self.asked.lock().unwrap();
+            *asked += 1;
+            self.came.notify_all();
+            let limit = Duration::from_secs(30);
+            let waited = self.came.wait_timeout_while(asked, limit, |asked| *asked < wanted);
+            !waited.unwrap().1.timed_out()
+        })
     }
 }
 
