@@ -16,6 +16,7 @@ mod import;
 mod jsonc;
 mod load;
 mod nearest;
+mod presets;
 mod problem;
 mod shown;
 mod tree;

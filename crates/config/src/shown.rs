@@ -9,6 +9,7 @@ use countersign_core::effect::AnnotationTrust;
 use countersign_core::identity::Identities;
 use countersign_core::secret::Secret;
 use countersign_core::server::{EnvMode, PrivateNetwork, ServerEntry, Sharing, Start, Transport};
+use countersign_core::toolset::Presets;
 use serde_json::{Map, Value, json};
 
 use crate::gateway::{Gateway, Store};
@@ -64,12 +65,28 @@ fn gateway_view(gateway: &Gateway, hidden: &BTreeSet<String>) -> Value {
         "store": store,
         "allowed_hosts": masked("allowed_hosts", json!(gateway.allowed_hosts)),
         "allowed_origins": masked("allowed_origins", json!(gateway.allowed_origins)),
+        "toolsetPresets": presets(&gateway.presets),
         "trusted_proxies": masked("trusted_proxies", json!(proxies)),
         "bindings": {
             "writers": gateway.bindings.writers.len(),
             "actor_tokens": gateway.bindings.actor_tokens.is_some(),
         },
     })
+}
+
+/// The presets of the configuration, as it says them.
+fn presets(presets: &Presets) -> Map<String, Value> {
+    let configured = presets.all().filter(|(_, is_built_in)| !is_built_in);
+    configured
+        .map(|(preset, _)| {
+            let shown = json!({
+                "description": preset.description,
+                "include": preset.include,
+                "exclude": preset.exclude,
+            });
+            (preset.name.to_string(), shown)
+        })
+        .collect()
 }
 
 /// A list counts as hidden when any of its items came from a reference.

@@ -28,4 +28,4 @@ pub(crate) use awaiting::{could_select_of, unable};
 pub(crate) use slots::Slots;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use countersign_config::{Config, Environment, Problem, Severity};
-use countersign_core::catalogue::{Availability, Catalogue, Finding};
+use countersign_core::catalogue::{Availability, Catalogue, Finding, Parts, Server};
 use countersign_core::names::ServerName;
+use countersign_core::server::{ServerEntry, Start};
+use countersign_core::toolset;
 use countersign_engine::Engine;
 use countersign_store::Ledger;
 use serde_json::{Value, json};
@@ -30,7 +32,8 @@ pub(crate) async fn run(flags: Check, format: Format) -> Result<(), Failure> {
     match (loaded, format) {
         (Ok(config), Format::Table) => {
             say_all(&config.warnings);
-            out::print(&summary(&config, published.as_deref()))?;
+            let findings = findings(&config, published.as_deref());
+            out::print(&summary(&config, published.as_deref(), &findings))?;
             answered(published.as_deref())
         }
         (Ok(config), Format::Json | Format::Yaml) => {
@@ -45,7 +48,10 @@ pub(crate) async fn run(flags: Check, format: Format) -> Result<(), Failure> {
                     "live".to_owned(),
                     json!(catalogue.servers().iter().map(state).collect::<Vec<_>>()),
                 );
-                report.insert("findings".to_owned(), json!(catalogue.findings()));
+            }
+            if let Some(report) = report.as_object_mut() {
+                let findings = findings(&config, published.as_deref());
+                report.insert("findings".to_owned(), json!(findings));
             }
             out::emit(format, &report.to_string(), String::new)?;
             answered(published.as_deref())
@@ -90,7 +96,7 @@ fn answered(published: Option<&Catalogue>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn state(server: &countersign_core::catalogue::Server) -> Value {
+fn state(server: &Server) -> Value {
     let mut state = json!(server.availability);
     if let Some(state) = state.as_object_mut() {
         state.insert("name".to_owned(), json!(server.entry.name));
@@ -99,14 +105,38 @@ fn state(server: &countersign_core::catalogue::Server) -> Value {
     state
 }
 
-fn summary(config: &Config, published: Option<&Catalogue>) -> String {
+/// What a person should mend: in what the servers publish, or without having asked them, in the files alone.
+fn findings(config: &Config, published: Option<&Catalogue>) -> Vec<Finding> {
+    match published {
+        Some(catalogue) => catalogue.findings().to_vec(),
+        None => toolset::idle_rules(&unasked(config), &config.gateway.presets),
+    }
+}
+
+/// The servers as they are known before anyone has asked them.
+fn unasked(config: &Config) -> Catalogue {
+    let server = |entry: &Arc<ServerEntry>| Server {
+        entry: Arc::clone(entry),
+        listing: Arc::default(),
+        availability: match entry.start {
+            Start::Boot | Start::Lazy => Availability::Unlisted,
+            Start::Suspended => Availability::Suspended,
+        },
+    };
+    Catalogue::build(Parts {
+        version: 0,
+        naming: crate::gateway::naming(config),
+        servers: config.servers.iter().map(server).collect(),
+    })
+}
+
+fn summary(config: &Config, published: Option<&Catalogue>, findings: &[Finding]) -> String {
     let mut text = format!(
         "ok: {}, {}",
         plural(config.servers.len(), "server"),
         plural(config.warnings.len(), "warning")
     );
-    let findings = published.map_or(&[][..], Catalogue::findings);
-    if published.is_some() {
+    if published.is_some() || !findings.is_empty() {
         text.push_str(&format!(", {}", plural(findings.len(), "finding")));
     }
     for server in &config.servers {
@@ -122,7 +152,7 @@ fn summary(config: &Config, published: Option<&Catalogue>) -> String {
     out::line(text)
 }
 
-fn state_text(server: &countersign_core::catalogue::Server) -> String {
+fn state_text(server: &Server) -> String {
     match &server.availability {
         Availability::Ready => plural(server.listing.tools.len(), "tool"),
         Availability::Unlisted => "did not answer in time".to_owned(),
@@ -135,14 +165,17 @@ fn state_text(server: &countersign_core::catalogue::Server) -> String {
 
 fn finding_text(finding: &Finding) -> String {
     let servers: Vec<&str> = finding.servers.iter().map(ServerName::as_str).collect();
+    let servers = match servers.as_slice() {
+        [] => String::new(),
+        servers => format!(" ({})", servers.join(", ")),
+    };
     let subject = finding
         .subject
         .as_deref()
         .map_or(String::new(), |subject| format!(" `{subject}`"));
     format!(
-        "\n{}{subject} ({}): {}\n    {}",
+        "\n{}{subject}{servers}: {}\n    {}",
         finding.kind.word(),
-        servers.join(", "),
         finding.what,
         finding.way_out
     )

@@ -222,14 +222,19 @@ fn ledger(store: &Store) -> Result<Ledger, Failure> {
     }
 }
 
+/// How exposed names are made.
+pub(crate) fn naming(config: &Config) -> Naming {
+    Naming {
+        prefix: config.gateway.name_prefix.clone(),
+        max_length: config.gateway.limits.tool_name_length,
+    }
+}
+
 /// What the engine takes from a configuration.
 pub(crate) fn engine_settings(config: &Config, at: Pages) -> countersign_engine::Settings {
     let limits = &config.gateway.limits;
     countersign_engine::Settings {
-        naming: Naming {
-            prefix: config.gateway.name_prefix.clone(),
-            max_length: limits.tool_name_length,
-        },
+        naming: naming(config),
         presets: Arc::clone(&config.gateway.presets),
         upstream: countersign_engine::UpstreamSettings {
             connect_timeout: limits.connect_timeout,

@@ -5,8 +5,8 @@ use std::time::Instant;
 use countersign_core::admit::{self, Admission, Ask, Origin, Permit, Target};
 use countersign_core::names::ServerName;
 use countersign_core::outcome::Fate;
-use countersign_core::principal::Caller;
-use countersign_core::refusal::{Detail, Refusal};
+use countersign_core::principal::{Authentication, Caller};
+use countersign_core::refusal::{Detail, Kind, Refusal};
 use countersign_store::{End, Note};
 use countersign_upstream::{Answer, Error, Passage};
 
@@ -48,6 +48,7 @@ impl Engine {
         match admit::judge(&world, caller, ask, origin) {
             Ok(judged) => Ok(self.settle(&world, judged)),
             Err(refusal) => {
+                log_outside(caller, &refusal);
                 let awaited = self.awaited(caller, &refusal);
                 let (decision, reason) = match &awaited {
                     None => ("refused", refusal.sentence.clone()),
@@ -155,6 +156,30 @@ impl Engine {
             tracing::error!(%error, "a refusal cannot be recorded");
         }
     }
+}
+
+/// Says once that something is outside the toolset of its request.
+fn log_outside(caller: &Caller, refusal: &Refusal) {
+    let Detail::Outside(outside) = &refusal.detail else {
+        return;
+    };
+    let session = match caller.principal.authentication() {
+        Authentication::Bound { session, .. } => Some(&**session),
+        Authentication::LocalOnly | Authentication::Key { .. } | Authentication::Token { .. } => None,
+    };
+    let name = outside.name.as_str();
+    let of = |kind| (outside.kind == kind).then_some(name);
+    tracing::info!(
+        tool = of(Kind::Tool),
+        resource = of(Kind::Resource),
+        prompt = of(Kind::Prompt),
+        server = outside.server.as_ref().map(ServerName::as_str),
+        toolset = %format_args!("[{}]", outside.toolset),
+        bound = outside.bound,
+        session,
+        principal = %caller.principal.key(),
+        "outside the toolset"
+    );
 }
 
 /// What became of a call, in the word of the trail.

@@ -14,6 +14,7 @@ use crate::bindings;
 use crate::fields::{Field, Fields, Numbers, Reader};
 use crate::folder::{Files, IDENTITIES_FILE};
 use crate::nearest;
+use crate::presets;
 use crate::tree::{Node, Value};
 
 /// Reads the gateway's settings. What is wrong is left at its default and complained of in the reader.
@@ -58,6 +59,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: Option<&Node>, files: &Files) 
     }
     if let Some(field) = fields.take(reader, &["bindings"]) {
         gateway.bindings = bindings::read(reader, &field);
+    }
+    if let Some(field) = fields.take(reader, &["toolsetPresets"]) {
+        gateway.presets = presets::read(reader, &field);
     }
     refuse_later_keys(reader, &mut fields);
     fields.finish(reader);
@@ -318,16 +322,6 @@ fn checked_list<T>(reader: &mut Reader<'_>, field: &Field<'_>, check: fn(&str) -
 
 /// Keys of later versions fail closed: each asks for a narrowing or a record that would not happen.
 fn refuse_later_keys(reader: &mut Reader<'_>, fields: &mut Fields<'_>) {
-    if let Some(field) = fields.take(reader, &["toolsetPresets"]) {
-        let empty = matches!(&field.node.value, Value::Map(members) if members.is_empty());
-        if !empty && !matches!(field.node.value, Value::Null) {
-            refuse(
-                reader,
-                &field,
-                "tools would be served without the narrowing it describes",
-            );
-        }
-    }
     if let Some(field) = fields.take(reader, &["pins"]) {
         let off = field.node.member("mode").and_then(|member| member.node.text()) == Some("off");
         let alone = matches!(&field.node.value, Value::Map(members) if members.len() == 1);

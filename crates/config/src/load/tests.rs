@@ -151,6 +151,7 @@ allowed_origins: ["https://App.Example:8443"]
               "meta",
               "direct"
             ],
+            "toolsetPresets": {},
             "trusted_proxies": [
               "127.0.0.0/8",
               "::1/128"
@@ -248,15 +249,13 @@ fn what_is_wrong_in_the_settings_is_named_with_its_place() {
         "#]],
     );
     yaml(
-        "toolsetPresets: {a: {}}\nwrite_gate: {mode: dry_run}\npins: {mode: warn}\naudit: {type: log}\n",
+        "write_gate: {mode: dry_run}\npins: {mode: warn}\naudit: {type: log}\n",
         expect![[r#"
-            conf/countersign.yaml:1:1: `toolsetPresets` is not supported by this version of countersign
-                remove it; it is refused rather than ignored because tools would be served without the narrowing it describes
-            conf/countersign.yaml:2:1: `write_gate` is not supported by this version of countersign
+            conf/countersign.yaml:1:1: `write_gate` is not supported by this version of countersign
                 remove it; it is refused rather than ignored because calls would be served without the approval it asks for
-            conf/countersign.yaml:3:1: `pins` is not supported by this version of countersign
+            conf/countersign.yaml:2:1: `pins` is not supported by this version of countersign
                 remove it; it is refused rather than ignored because changed tools would be served without being noticed
-            conf/countersign.yaml:4:1: `audit` is not supported by this version of countersign
+            conf/countersign.yaml:3:1: `audit` is not supported by this version of countersign
                 remove it; it is refused rather than ignored because calls would be served without the trail it asks for
         "#]],
     );

@@ -18,6 +18,7 @@ use crate::stages::Toolset;
 use crate::time::Millis;
 
 mod families;
+mod toolsets;
 mod waiting;
 
 fn server(name: &str, trust: AnnotationTrust, availability: Availability, listing: Listing) -> Server {

@@ -62,34 +62,10 @@ fn idle_rule(preset: &Preset, place: &str, rule: &Rule) -> Finding {
         family: None,
         subject: Some(format!("{}.{place}", preset.name)),
         kind: FindingKind::PresetRuleIdle,
-        what: format!("preset `{}`: `{place}` ({}) selects nothing", preset.name, said(rule)),
+        what: format!("preset `{}`: `{place}` ({rule}) selects nothing", preset.name),
         way_out: "check its spelling: names are exact, and patterns stand for the whole exposed name, \
                   such as `x_github_*`; or remove the rule"
             .to_owned(),
-    }
-}
-
-/// A rule as the configuration says it.
-fn said(rule: &Rule) -> String {
-    match rule {
-        Rule::Tool(name) => format!("tool: {name}"),
-        Rule::Pattern { text, glob: _ } => format!("pattern: {text}"),
-        Rule::Server(name) => format!("server: {name}"),
-        Rule::Workflow(name) => format!("workflow: {name}"),
-        Rule::ReadOnly => "readOnly: true".to_owned(),
-        Rule::Preset(name) => format!("preset: {name}"),
-        Rule::Label { key, value: None } => format!("label: {key}"),
-        Rule::Label {
-            key,
-            value: Some(value),
-        } => format!("label: {key}={value}"),
-        Rule::Access(class) => format!("access: {class}"),
-        Rule::Effect(_) => "effect: read_only".to_owned(),
-        Rule::All(rules) => {
-            let rules: Vec<String> = rules.iter().map(said).collect();
-            format!("all: [{}]", rules.join(", "))
-        }
-        Rule::Everything => "everything".to_owned(),
     }
 }
 

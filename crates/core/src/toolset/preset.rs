@@ -1,6 +1,7 @@
 //! Presets: named selections of the configuration, and the three that are built in.
 
 mod check;
+mod said;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

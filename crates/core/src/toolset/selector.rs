@@ -69,6 +69,13 @@ impl Selectors {
                 count: texts.len(),
             });
         }
+        // An empty element is named before any other that is wrong: the others may only look wrong because of it.
+        if texts.contains(&"") {
+            return Err(Error::Malformed {
+                toolset: shown(&texts),
+                selector: String::new(),
+            });
+        }
         let selectors: Result<Vec<Selector>, Error> = texts.iter().map(|text| one(text, &texts)).collect();
         Ok(Self(selectors?.into()))
     }

@@ -40,6 +40,44 @@ fn check_shows_the_place_of_every_problem_and_exits_with_2() {
 }
 
 #[test]
+fn b062_check_names_every_preset_rule_that_is_no_pattern_or_can_match_nothing() {
+    let folder = Folder::new(&clocks(&["github"]));
+    let preset = |globs: &str| format!("toolsetPresets:\n  mine:\n    include: [{globs}]\n");
+    // Without asking the server: names it might have are not told of.
+    let could = r#"{pattern: "x_git?ub_*"}, {pattern: "**"}, {server: github}, {tool: x_github_any}"#;
+    folder.write("countersign.yaml", &preset(could));
+    let output = folder.run(&["check", "--config", folder.path()]);
+    assert_code(&output, 0);
+    assert!(!out(&output).contains("preset_rule_idle"), "{}", out(&output));
+
+    let idle = r#"{pattern: "mcp__*(*)"}, {pattern: "github*"}, {pattern: ".*"}, {pattern: "a|b"}, {pattern: "X_GITHUB_*"}, {server: gitlab}"#;
+    folder.write("countersign.yaml", &preset(idle));
+    let json = folder.run(&["check", "--config", folder.path(), "--output", "json"]);
+    assert_code(&json, 0);
+    let report: serde_json::Value = serde_json::from_str(&out(&json)).expect("JSON");
+    let findings = report["findings"].as_array().expect("a list");
+    let subjects: Vec<&str> = findings
+        .iter()
+        .filter_map(|finding| finding["subject"].as_str())
+        .collect();
+    let wanted: Vec<String> = (0..6).map(|number| format!("mine.include[{number}]")).collect();
+    assert_eq!(subjects, wanted);
+    let table = folder.run(&["check", "--config", folder.path()]);
+    assert!(
+        out(&table).contains("(pattern: github*) selects nothing"),
+        "{}",
+        out(&table)
+    );
+
+    folder.write("countersign.yaml", &preset(r#"{pattern: "x_[a"}, {pattern: ""}"#));
+    let broken = folder.run(&["check", "--config", folder.path()]);
+    assert_code(&broken, 2);
+    for place in ["toolsetPresets.mine.include[0]", "toolsetPresets.mine.include[1]"] {
+        assert!(err(&broken).contains(place), "{}", err(&broken));
+    }
+}
+
+#[test]
 fn serve_and_stdio_refuse_a_broken_folder_with_2() {
     let folder = Folder::new("{ not json");
     for command in ["serve", "stdio"] {
