@@ -10,6 +10,7 @@ use std::time::Duration;
 use countersign_core::exact::Digest;
 use countersign_core::identity::{Identities, Issuer, Key};
 use countersign_core::principal::Standing;
+use countersign_core::toolset::{Presets, Selectors};
 
 use crate::address;
 use crate::fields::{Field, Fields, Numbers, Reader};
@@ -22,13 +23,13 @@ const LEEWAY: Duration = Duration::from_secs(60);
 const LONGEST: usize = 256;
 
 /// Reads the file. What is wrong is left out and complained of in the reader.
-pub(crate) fn read(reader: &mut Reader<'_>, node: Option<&Node>) -> Identities {
+pub(crate) fn read(reader: &mut Reader<'_>, node: Option<&Node>, presets: &Presets) -> Identities {
     let mut identities = Identities::default();
     let Some(mut fields) = node.and_then(|node| reader.root(node)) else {
         return identities;
     };
     if let Some(field) = fields.take(reader, &["keys"]) {
-        identities.keys = keys(reader, &field);
+        identities.keys = keys(reader, &field, presets);
     }
     if let Some(field) = fields.take(reader, &["issuers"]) {
         identities.issuers = issuers(reader, &field);
@@ -37,7 +38,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: Option<&Node>) -> Identities {
     identities
 }
 
-fn keys(reader: &mut Reader<'_>, field: &Field<'_>) -> Vec<Key> {
+fn keys(reader: &mut Reader<'_>, field: &Field<'_>, presets: &Presets) -> Vec<Key> {
     let mut names: BTreeMap<Arc<str>, String> = BTreeMap::new();
     let mut digests: BTreeMap<Digest, Arc<str>> = BTreeMap::new();
     let mut keys = Vec::new();
@@ -63,7 +64,7 @@ fn keys(reader: &mut Reader<'_>, field: &Field<'_>) -> Vec<Key> {
         let plan = optional(reader, &mut fields, "plan");
         let toolset = fields
             .take(reader, &["toolset"])
-            .and_then(|field| toolset(reader, &field));
+            .and_then(|field| toolset(reader, &field, presets));
         refuse_specialist(reader, &mut fields);
         fields.finish(reader);
         let (Some(name), Some((sha256, proof_field)), Some(subject)) = (name, proof, subject) else {
@@ -138,8 +139,8 @@ fn refuse_specialist<'t>(reader: &mut Reader<'_>, fields: &mut Fields<'t>) {
     }
 }
 
-/// Selectors that bound every request of a key.
-pub(crate) fn toolset(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<Vec<String>> {
+/// Selectors that bound every request of a key. A preset that nobody defines would refuse each of them.
+fn toolset(reader: &mut Reader<'_>, field: &Field<'_>, presets: &Presets) -> Option<Vec<String>> {
     if matches!(field.node.value, Value::Null) {
         return None;
     }
@@ -147,6 +148,10 @@ pub(crate) fn toolset(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<Vec<
     let mut selectors = Vec::new();
     for item in items {
         selectors.push(reader.literal(&item)?);
+    }
+    let read = Selectors::parse_list(&selectors);
+    if let Err(error) = read.and_then(|read| presets.check(&read)) {
+        reader.wrong(field, &format!("cannot be used: {error}"));
     }
     Some(selectors)
 }

@@ -145,7 +145,7 @@ fn identities(found: &mut Found, files: &Files, environment: &Environment, gatew
     let (source, node) = found.open(files, IDENTITIES_FILE, yaml::parse);
     let source = source?;
     let mut reader = Reader::new(&source, environment);
-    let identities = identities::read(&mut reader, node.as_ref());
+    let identities = identities::read(&mut reader, node.as_ref(), &gateway.presets);
     found.add(reader);
     if bindings::is_of_people_too(&gateway.bindings, &identities) {
         let what = "has an issuer with the same audience as `bindings.actor_tokens` of countersign.yaml".to_owned();

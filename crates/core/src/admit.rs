@@ -150,6 +150,13 @@ pub fn judge(world: &World, caller: &Caller, ask: Ask, origin: Origin) -> Result
     }
     let mut answers = Vec::with_capacity(STAGES);
     let found = resolve(world, ask)?;
+    if let Some(because) = caller.bound_as() {
+        answers.push(StageAnswer {
+            stage: "session",
+            answer: "bound",
+            because: Cow::Owned(because),
+        });
+    }
     answers.push(answer("view", "visible", "in the catalogue"));
     answers.push(match &world.view {
         View::Whole { because } => answer("toolset", "unscoped", because),
@@ -209,7 +216,7 @@ fn source_text(source: Source) -> &'static str {
 }
 
 /// How many stages answer.
-const STAGES: usize = 7;
+const STAGES: usize = 8;
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::stages::Toolset;
+use crate::toolset::Origin;
 
 /// The stable identity that sessions and upstream connections are bound to.
 ///
@@ -165,4 +166,24 @@ pub struct Caller {
     pub endpoint: Endpoint,
     /// What the request is narrowed to.
     pub toolset: Toolset,
+}
+
+impl Caller {
+    /// What the trail says of an actor: its Session, and the toolset that the Session's binding carries. `None` for
+    /// everyone who asks for itself.
+    #[must_use]
+    pub fn bound_as(&self) -> Option<String> {
+        let Authentication::Bound { session, .. } = self.principal.authentication() else {
+            return None;
+        };
+        let layers = match &self.toolset {
+            Toolset::Within(bounds) => bounds.layers(),
+            Toolset::Unscoped { .. } | Toolset::Bad(_) => &[],
+        };
+        let bound = layers.iter().find(|layer| layer.origin == Origin::Bound);
+        Some(match bound {
+            Some(layer) => format!("{session}, toolset=[{}]", layer.selectors),
+            None => format!("{session}, no toolset"),
+        })
+    }
 }

@@ -70,7 +70,7 @@ pub enum WriteGate {
 /// One stage's answer, kept for the trail and for explanations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StageAnswer {
-    /// The stage: `view`, `toolset`, `rights`, `pin`, `effect`, `gate`.
+    /// The stage: `session`, `view`, `toolset`, `rights`, `pin`, `effect`, `gate`.
     pub stage: &'static str,
     /// What it answered, in one word.
     pub answer: &'static str,

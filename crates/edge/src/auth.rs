@@ -5,6 +5,7 @@ mod clock;
 mod jwks;
 mod known;
 mod source;
+mod standing;
 mod throttle;
 mod token;
 
@@ -27,10 +28,12 @@ use http::header::AUTHORIZATION;
 use self::clock::Clock;
 use self::known::{Known, Tokens, Who};
 use self::source::{Source, Unfound, Whose};
+use self::standing::Streams;
 use self::throttle::Throttle;
 use self::token::{Claims, Expected, Fault, Token};
 
 pub(crate) use challenge::{METADATA, challenge, metadata};
+pub(crate) use standing::End;
 pub(crate) use throttle::Proxies;
 
 /// How far the clock of whoever signs actor tokens may differ, in milliseconds.
@@ -74,6 +77,7 @@ pub(crate) struct Memory {
     clock: Clock,
     throttle: Throttle,
     tokens: Tokens,
+    pub(crate) streams: Streams,
     sources: Mutex<HashMap<Whose, Arc<Source>>>,
     fetcher: Fetcher,
 }
@@ -130,6 +134,11 @@ impl Admitted {
         }
     }
 
+    /// Whether it is let in because everyone is.
+    fn is_local(&self) -> bool {
+        *self.principal.authentication() == Authentication::LocalOnly
+    }
+
     /// When it is no longer, by the clock on the wall.
     pub(crate) fn ends(&self) -> Option<Millis> {
         let left = self.until?.saturating_duration_since(Instant::now());
@@ -158,6 +167,7 @@ impl Memory {
             clock: Clock::start(),
             throttle: Throttle::default(),
             tokens: Tokens::default(),
+            streams: Streams::default(),
             sources: Mutex::default(),
             fetcher: Fetcher::new(Limits::default()),
         })

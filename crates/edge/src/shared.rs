@@ -78,6 +78,9 @@ impl Shared {
         if before.settings.lets_in_as(&now.settings) {
             return;
         }
+        self.credentials
+            .streams
+            .cut(|principal| !now.auth.still_knows(principal));
         for session in self.sessions.all() {
             if !now.auth.still_knows(session.owner()) && self.sessions.close(&session) {
                 self.end_session(&session);

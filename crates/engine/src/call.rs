@@ -54,6 +54,10 @@ impl Engine {
                     None => ("refused", refusal.sentence.clone()),
                     Some(required) => ("auth_required", format!("server {} needs a sign-in", required.server)),
                 };
+                let reason = match caller.bound_as() {
+                    Some(bound) => format!("{reason} (session: {bound})"),
+                    None => reason,
+                };
                 self.record(Note {
                     at: world.now,
                     principal: caller.principal.key().to_string(),

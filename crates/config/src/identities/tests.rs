@@ -126,6 +126,34 @@ fn keys_that_cannot_be_told_apart_or_checked_are_refused() {
 }
 
 #[test]
+fn a_toolset_of_a_key_that_could_never_be_used_is_refused() {
+    for (toolset, expected) in [
+        (
+            "[]",
+            r#"`keys[0].toolset` cannot be used: toolset [] is empty; use "preset:none" for an agent without tools"#,
+        ),
+        ("[files]", r#"selector "files" is malformed"#),
+        (
+            "['preset:nobody']",
+            r#"names unknown preset "nobody"; known presets: read-only, none, full"#,
+        ),
+        ("preset:full", "`keys[0].toolset` must be a list, not a string"),
+    ] {
+        let text = format!("keys: [{{name: a, key_sha256: {DIGEST}, subject: s, toolset: {toolset}}}]");
+        let told = written(&read(&files(&text)).unwrap_err());
+        assert!(told.contains(expected), "{told}");
+    }
+    let presets = "toolsetPresets: {mine: {include: [{tool: x_a_b}]}}";
+    let text = format!("keys: [{{name: a, key_sha256: {DIGEST}, subject: s, toolset: ['preset:mine']}}]");
+    let all = [
+        ("countersign.yaml", presets),
+        ("identities.yaml", text.as_str()),
+        ("mcp.json", "{}"),
+    ];
+    assert!(read(&all).is_ok());
+}
+
+#[test]
 fn issuers_that_would_let_others_in_are_refused() {
     broken(
         "issuers:

@@ -4,7 +4,7 @@ mod wanted;
 
 use std::sync::Arc;
 
-use countersign_core::principal::Principal;
+use countersign_core::principal::{Authentication, Principal};
 use countersign_core::time::Millis;
 use countersign_engine::{Binding, Bound, Refused, Unbound};
 use http::header::{CONTENT_TYPE, EXPECT};
@@ -134,6 +134,9 @@ async fn put(
             return problem(status, &unbound.to_string());
         }
     };
+    if status == StatusCode::OK {
+        cut(connection, &named);
+    }
     let within = match &binding.toolset {
         Some(toolset) => format!("toolset=[{}]", toolset.join(",")),
         None => "no toolset".to_owned(),
@@ -151,6 +154,7 @@ async fn put(
 async fn delete(connection: &Connection, writer: &Principal, session: &str) -> Response<Body> {
     match connection.shared.engine.unbind(session).await {
         Ok(true) => {
+            cut(connection, session);
             note(connection, writer, "session_unbound", session, "its binding was ended");
             reply::no_content()
         }
@@ -163,6 +167,15 @@ async fn delete(connection: &Connection, writer: &Principal, session: &str) -> R
             )
         }
     }
+}
+
+/// Ends the streams that a Session's actor has open: they were opened under a binding that is no more.
+fn cut(connection: &Connection, session: &str) {
+    let is_its = |principal: &Principal| match principal.authentication() {
+        Authentication::Bound { session: bound, .. } => &**bound == session,
+        Authentication::LocalOnly | Authentication::Key { .. } | Authentication::Token { .. } => false,
+    };
+    connection.shared.credentials.streams.cut(is_its);
 }
 
 fn note(connection: &Connection, writer: &Principal, kind: &'static str, session: &str, reason: &str) {

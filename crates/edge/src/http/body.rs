@@ -1,6 +1,7 @@
 //! Bodies: requests read within their limit, responses whole or as events.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -11,8 +12,9 @@ use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep};
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 
+use crate::auth::End;
 use crate::replay::Cursor;
 
 /// How long a body may take to arrive.
@@ -110,12 +112,11 @@ pub(super) enum Body {
 }
 
 /// A stream of events.
-#[derive(Debug)]
 pub(super) struct Events {
     source: Source,
     heartbeat: Interval,
     /// When the stream ends, whatever is still to come.
-    end: Option<Pin<Box<Sleep>>>,
+    end: Option<End>,
 }
 
 /// Where events come from.
@@ -135,6 +136,14 @@ impl Source {
                 .map(|message| message.map(|message| Bytes::from(sse::encode(None, &message)))),
             Self::Stream(cursor) => cursor.poll_next(cx),
         }
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events")
+            .field("source", &self.source)
+            .finish_non_exhaustive()
     }
 }
 
@@ -158,10 +167,9 @@ impl Body {
         Self::Whole(None)
     }
 
-    pub(super) fn events(source: Source, heartbeat: Duration, until: Option<std::time::Instant>) -> Self {
+    pub(super) fn events(source: Source, heartbeat: Duration, end: Option<End>) -> Self {
         let mut heartbeat = tokio::time::interval_at(Instant::now() + heartbeat, heartbeat);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let end = until.map(|until| Box::pin(tokio::time::sleep_until(Instant::from_std(until))));
         Self::Events(Events { source, heartbeat, end })
     }
 }

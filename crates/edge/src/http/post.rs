@@ -1,9 +1,7 @@
 //! `POST /mcp`: one message or batch of either era, from bytes to response.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use countersign_core::principal::Caller;
 use countersign_wire::rpc::{self, Body as Parsed, Fault, Message};
 use countersign_wire::version::{Era, Version};
 use countersign_wire::{codes, headers as wire_headers, meta};
@@ -35,9 +33,7 @@ const BATCH: usize = 100;
 struct Post<'r> {
     connection: &'r Arc<Connection>,
     in_force: Arc<InForce>,
-    caller: Caller,
-    /// When the caller is no longer let in.
-    until: Option<Instant>,
+    admitted: Admitted,
     headers: &'r HeaderMap,
     read: Read<'r>,
     accepts: Accepts,
@@ -55,7 +51,7 @@ pub(super) async fn answer(
         Ok(admitted) => admitted,
         Err(response) => return *response,
     };
-    let post = match Post::read(connection, in_force, &admitted, &parts.headers) {
+    let post = match Post::read(connection, in_force, admitted, &parts.headers) {
         Ok(post) => post,
         Err(response) => return *response,
     };
@@ -99,7 +95,7 @@ impl<'r> Post<'r> {
     fn read(
         connection: &'r Arc<Connection>,
         in_force: Arc<InForce>,
-        admitted: &Admitted,
+        admitted: Admitted,
         headers: &'r HeaderMap,
     ) -> Result<Self, Refusal> {
         let refuse = |status: StatusCode, message: &str| Box::new(reply::error(status, message));
@@ -119,8 +115,7 @@ impl<'r> Post<'r> {
         Ok(Self {
             connection,
             in_force,
-            caller: admitted.caller(),
-            until: admitted.until,
+            admitted,
             headers,
             read,
             accepts,
@@ -184,7 +179,8 @@ impl<'r> Post<'r> {
                 let (sender, messages) = mpsc::channel(MESSAGES);
                 // The task ends with its caller or with the gateway.
                 drop(tokio::spawn(listen.run(sender, self.connection.stop.clone())));
-                reply::events(messages, self.in_force.settings.heartbeat, self.until)
+                let end = self.connection.shared.credentials.streams.enter(&self.admitted);
+                reply::events(messages, self.in_force.settings.heartbeat, end)
             }
         }
     }
@@ -193,7 +189,7 @@ impl<'r> Post<'r> {
         Asking {
             shared: Arc::clone(&self.connection.shared),
             in_force: Arc::clone(&self.in_force),
-            caller: self.read.narrowed(self.caller.clone()),
+            caller: self.read.narrowed(self.admitted.caller()),
             surfaces: self.surfaces,
             speaker,
         }
@@ -217,7 +213,7 @@ impl<'r> Post<'r> {
             let message = "header `mcp-session-id` is missing: send `initialize` first, or the metadata of 2026-07-28";
             return Err(refuse(StatusCode::BAD_REQUEST, message));
         };
-        let session = self.connection.session(named, "POST", &self.caller);
+        let session = self.connection.session(named, "POST", &self.admitted.caller());
         session.ok_or_else(|| refuse(StatusCode::NOT_FOUND, "session not found: send `initialize` again"))
     }
 
@@ -233,7 +229,7 @@ impl<'r> Post<'r> {
         let Some(id) = sessions::fresh_id() else {
             return reply::busy(request.id, "the system gives no random numbers for a session id");
         };
-        let session = Session::new(id, &self.caller, opening.version, opening.abilities);
+        let session = Session::new(id, &self.admitted.caller(), opening.version, opening.abilities);
         let settings = &self.in_force.settings;
         let limits = Limits {
             total: settings.sessions,

@@ -1,6 +1,6 @@
 //! Responses, each with the headers that every one of its kind carries.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use countersign_wire::{codes, rpc, sse};
@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use super::body::{Body, Source};
 use super::headers::Accepts;
 use crate::answer::Answer;
+use crate::auth::End;
 use crate::dispatch::Listed;
 use crate::replay::Cursor;
 
@@ -71,8 +72,8 @@ pub(super) fn listed(listed: Listed, accepts: Accepts) -> Response<Body> {
 }
 
 /// Messages as a stream of events, for as long as its caller is let in.
-pub(super) fn events(messages: mpsc::Receiver<String>, heartbeat: Duration, until: Option<Instant>) -> Response<Body> {
-    streaming(Body::events(Source::Channel(messages), heartbeat, until))
+pub(super) fn events(messages: mpsc::Receiver<String>, heartbeat: Duration, end: Option<End>) -> Response<Body> {
+    streaming(Body::events(Source::Channel(messages), heartbeat, end))
 }
 
 /// What a call says as a stream of events.

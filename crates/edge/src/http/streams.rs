@@ -46,7 +46,11 @@ pub(super) async fn open(connection: &Connection, in_force: &InForce, headers: &
     if connection.stop.is_cancelled() {
         session.close_stream();
     }
-    reply::events(messages, heartbeat, admitted.until)
+    reply::events(
+        messages,
+        heartbeat,
+        connection.shared.credentials.streams.enter(&admitted),
+    )
 }
 
 /// Ends a session for good.

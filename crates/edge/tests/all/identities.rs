@@ -7,7 +7,7 @@ use countersign_core::identity::{Binders, Identities, Key};
 use countersign_core::principal::Standing;
 use countersign_edge::Settings;
 
-use super::gateway::{Gateway, Response, initialize};
+use super::gateway::{Events, Gateway, Response, initialize, modern};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
 const CAROL: &str = "Authorization: Bearer key-of-carol";
@@ -303,4 +303,38 @@ async fn without_identities_nobody_can_write_bindings_and_the_answer_says_what_t
         response.body.contains("identities.yaml") && response.body.contains("bindings.writers"),
         "{response:?}"
     );
+}
+
+/// Reads a stream to its end; one that does not end is an error of its own.
+async fn ends(stream: &mut Events) {
+    while stream.next().await.is_some() {}
+}
+
+#[tokio::test]
+async fn open_streams_end_with_what_let_their_caller_in() {
+    let gateway = gateway().await;
+    let (carol, dave) = (gateway.session_of(CAROL).await, gateway.session_of(DAVE).await);
+    let mut streams = Vec::new();
+    for (bearer, session) in [(CAROL, &carol), (DAVE, &dave)] {
+        let mut stream = gateway.stream("GET /mcp", &gateway.usual(&[bearer, session]), "").await;
+        assert_eq!(stream.head().await.status, 200);
+        streams.push(stream);
+    }
+    let lines = [
+        "MCP-Protocol-Version: 2026-07-28",
+        "Mcp-Method: subscriptions/listen",
+        DAVE,
+    ];
+    let body = modern("subscriptions/listen", r#""notifications":{"toolsListChanged":true}"#);
+    let mut listening = gateway.stream("POST /mcp", &gateway.usual(&lines), &body).await;
+    listening.next_of("notifications/subscriptions/acknowledged").await;
+
+    gateway.edge.apply(settings(&["carol"]));
+    ends(&mut listening).await;
+    let [carols, daves] = streams.as_mut_slice() else {
+        panic!("two streams")
+    };
+    ends(daves).await;
+    gateway.edge.apply(settings(&[]));
+    ends(carols).await;
 }
