@@ -7,3 +7,4 @@ pub mod globs;
 pub mod mcp_json;
 pub mod reference;
 pub mod sse;
+pub mod template;

@@ -18,6 +18,7 @@ const TROUBLE = 'docs/troubleshooting.md';
 const ELSEWHERE = {
   yaml: 'every_example_of_countersign_yaml_loads',
   jsonc: 'every_example_of_mcp_json_loads',
+  'yaml workflow': 'every_example_of_a_workflow_loads',
 };
 
 /** How a line of `sh` that is not run here is tested. */

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_core::secret::Secret;
+use countersign_core::workflow::Place;
 
 use crate::environment::Environment;
 use crate::expand::{self, Trace};
@@ -81,6 +83,43 @@ impl<'a> Reader<'a> {
             problem.help = help;
             self.errors.push(problem);
         }
+    }
+
+    /// A complaint about what is not there, at the bytes where it should be.
+    pub(crate) fn missing(&mut self, (start, end): (usize, usize), what: String) {
+        if self.errors.len() < MAX_PROBLEMS {
+            self.errors.push(self.source.problem(start..end, what));
+        }
+    }
+
+    /// Where a value stands, for what is made of it.
+    pub(crate) fn place(&self, field: &Field<'_>, file: &Arc<str>) -> Place {
+        self.place_of(&field.node.span, file)
+    }
+
+    /// The beginning of the file.
+    pub(crate) fn start(&self, file: &Arc<str>) -> Place {
+        self.place_of(&(0..0), file)
+    }
+
+    fn place_of(&self, span: &Range<usize>, file: &Arc<str>) -> Place {
+        let place = self.source.place(span.clone());
+        Place {
+            file: Arc::clone(file),
+            line: place.line,
+            column: place.column,
+            bytes: (place.span.start, place.span.end),
+        }
+    }
+
+    /// The bytes of the file as written.
+    pub(crate) fn written(&self, span: &Range<usize>) -> Option<&str> {
+        self.source.text.get(span.clone())
+    }
+
+    /// The whole text of the file.
+    pub(crate) fn source_text(&self) -> &str {
+        &self.source.text
     }
 
     /// A place of this file as messages name a second one.
@@ -359,6 +398,11 @@ impl Field<'_> {
 }
 
 impl<'t> Fields<'t> {
+    /// Says what owns the members that are taken from now on.
+    pub(crate) fn set_owner(&mut self, owner: String) {
+        self.owner = owner;
+    }
+
     /// The value of a key that has one or more spellings, of which only one may be used.
     pub(crate) fn take(&mut self, reader: &mut Reader<'_>, spellings: &[&'static str]) -> Option<Field<'t>> {
         self.known.extend_from_slice(spellings);

@@ -22,6 +22,12 @@ pub(crate) const GATEWAY_FILE: &str = "countersign.yaml";
 pub(crate) const CATALOGUE_FILE: &str = "mcp.json";
 pub(crate) const IDENTITIES_FILE: &str = "identities.yaml";
 
+/// The folder of workflows, one in each file.
+const WORKFLOWS: &str = "workflows";
+
+/// How many workflows there may be.
+const MOST_WORKFLOWS: usize = 1_000;
+
 /// Files and folders of later versions, and what ignoring them would mean.
 const LATER: &[(&str, &str)] = &[
     ("authz.yaml", "calls would be served without the rights it describes"),
@@ -33,7 +39,6 @@ const LATER: &[(&str, &str)] = &[
 
 /// Folders of later versions, with the ending of the files in them; an empty ending means folders.
 const LATER_FOLDERS: &[(&str, &str, &str)] = &[
-    ("workflows", ".yaml", "its tool would be missing without a word"),
     (
         "workloads",
         "",
@@ -60,6 +65,8 @@ pub(crate) struct Files {
     pub(crate) dir: PathBuf,
     /// What was read, by name within the folder: bytes, or why they could not be read.
     files: BTreeMap<&'static str, Result<Vec<u8>, String>>,
+    /// The files of `workflows`, by name without the ending.
+    workflows: BTreeMap<String, Result<Vec<u8>, String>>,
     /// Why the folder as a whole, or something in it, is refused.
     refused: Vec<(String, String, Option<String>)>,
 }
@@ -70,6 +77,7 @@ impl Files {
         let mut found = Self {
             dir: dir.to_owned(),
             files: BTreeMap::new(),
+            workflows: BTreeMap::new(),
             refused: Vec::new(),
         };
         match fs::metadata(dir) {
@@ -100,9 +108,32 @@ impl Files {
                 }
             }
         }
+        found.read_workflows();
         found.refuse_later_files();
         found.refuse_misnamed_files();
         found
+    }
+
+    fn read_workflows(&mut self) {
+        let folder = self.dir.join(WORKFLOWS);
+        match entries(&folder, ".yaml") {
+            Ok(names) => {
+                for name in names.into_iter().take(MOST_WORKFLOWS + 1) {
+                    let read = bytes(&folder.join(&name)).map_err(|error| error.to_string());
+                    let stem = name.strip_suffix(".yaml").unwrap_or(&name);
+                    self.workflows.insert(stem.to_owned(), read);
+                }
+                if self.workflows.len() > MOST_WORKFLOWS {
+                    self.refuse(WORKFLOWS, &format!("holds more than {MOST_WORKFLOWS} files"), None);
+                }
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(error) => self.refuse(WORKFLOWS, &format!("cannot be read: {error}"), None),
+        }
+        for name in entries(&folder, ".yml").unwrap_or_default() {
+            let help = format!("rename it to `{}.yaml`", name.trim_end_matches(".yml"));
+            self.refuse(&format!("{WORKFLOWS}/{name}"), "is not a name that is read", Some(help));
+        }
     }
 
     /// The same from memory, for tests.
@@ -115,8 +146,27 @@ impl Files {
         Self {
             dir: PathBuf::from(dir),
             files,
+            workflows: BTreeMap::new(),
             refused: Vec::new(),
         }
+    }
+
+    /// The same with workflows, by name without the ending.
+    #[cfg(test)]
+    pub(crate) fn with_workflows(mut self, workflows: &[(&str, &str)]) -> Self {
+        let workflows = workflows
+            .iter()
+            .map(|(stem, text)| ((*stem).to_owned(), Ok(text.as_bytes().to_vec())));
+        self.workflows.extend(workflows);
+        self
+    }
+
+    /// The workflows' texts, by name without the ending.
+    pub(crate) fn workflows(&self) -> impl Iterator<Item = (String, Result<Source, Problem>)> {
+        self.workflows.iter().map(|(stem, bytes)| {
+            let shown = self.shown(&format!("{WORKFLOWS}/{stem}.yaml"));
+            (stem.clone(), source(shown, bytes))
+        })
     }
 
     /// The files that are there.
@@ -136,26 +186,7 @@ impl Files {
 
     /// A file's text, when the file is there. One byte order mark at its start is dropped.
     pub(crate) fn source(&self, name: &str) -> Option<Result<Source, Problem>> {
-        let shown = self.shown(name);
-        let bytes = match self.files.get(name)? {
-            Ok(bytes) => bytes,
-            Err(error) => return Some(Err(Problem::of_file(&shown, format!("cannot be read: {error}")))),
-        };
-        Some(match str::from_utf8(bytes) {
-            Ok(text) => {
-                let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-                Ok(Source {
-                    name: shown,
-                    text: Arc::from(text),
-                })
-            }
-            Err(error) => {
-                let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
-                let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
-                let what = format!("is not UTF-8: the first bad byte is on line {line}");
-                Err(Problem::of_file(&shown, what).with_help("save the file as UTF-8"))
-            }
-        })
+        Some(source(self.shown(name), self.files.get(name)?))
     }
 
     /// A digest over everything that was read, and over everything that is refused.
@@ -166,7 +197,9 @@ impl Files {
             all.push(b':');
             all.extend_from_slice(part);
         };
-        for (name, content) in &self.files {
+        let files = self.files.iter().map(|(name, content)| (*name, content));
+        let workflows = self.workflows.iter().map(|(name, content)| (name.as_str(), content));
+        for (name, content) in files.chain(workflows) {
             add(name.as_bytes());
             match content {
                 Ok(bytes) => add(bytes),
@@ -232,6 +265,28 @@ impl Files {
                 let help = format!("the file that is read is `{right}`; rename or remove this one");
                 self.refuse(wrong, "is not a name that is read", Some(help));
             }
+        }
+    }
+}
+
+fn source(shown: String, content: &Result<Vec<u8>, String>) -> Result<Source, Problem> {
+    let bytes = match content {
+        Ok(bytes) => bytes,
+        Err(error) => return Err(Problem::of_file(&shown, format!("cannot be read: {error}"))),
+    };
+    match str::from_utf8(bytes) {
+        Ok(text) => {
+            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+            Ok(Source {
+                name: shown,
+                text: Arc::from(text),
+            })
+        }
+        Err(error) => {
+            let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let what = format!("is not UTF-8: the first bad byte is on line {line}");
+            Err(Problem::of_file(&shown, what).with_help("save the file as UTF-8"))
         }
     }
 }

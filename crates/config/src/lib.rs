@@ -22,6 +22,7 @@ mod shown;
 mod tree;
 mod units;
 mod watch;
+mod workflows;
 mod yaml;
 
 pub use environment::{Environment, Variable};

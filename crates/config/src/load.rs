@@ -11,6 +11,7 @@ use std::sync::Arc;
 use countersign_core::exact::Digest;
 use countersign_core::identity::Identities;
 use countersign_core::server::ServerEntry;
+use countersign_core::workflow::Workflow;
 
 use crate::bindings;
 use crate::catalogue;
@@ -20,9 +21,10 @@ use crate::folder::{CATALOGUE_FILE, Files, GATEWAY_FILE, IDENTITIES_FILE};
 use crate::gateway::{self, Gateway};
 use crate::identities;
 use crate::jsonc;
-use crate::problem::{Problem, Problems, Source};
+use crate::problem::{Problem, Problems, Severity, Source};
 use crate::shown;
 use crate::tree::Node;
+use crate::workflows;
 use crate::yaml;
 
 /// Everything the folder says, checked as a whole.
@@ -34,6 +36,10 @@ pub struct Config {
     pub identities: Option<Identities>,
     /// The servers, sorted by name.
     pub servers: Vec<Arc<ServerEntry>>,
+    /// The workflows, sorted by name.
+    pub workflows: Vec<Arc<Workflow>>,
+    /// What is wrong with workflows that are set aside; the rest of the folder is good without them (I12).
+    pub set_aside: Vec<Problem>,
     /// A digest over every file's content and every expanded value.
     pub hash: Digest,
     /// What the operator should look at.
@@ -84,9 +90,15 @@ impl Loader for Folder {
 /// Reads and checks the configuration folder.
 ///
 /// # Errors
-/// Every problem of every file, when at least one is an error.
+/// Every problem of every file, when at least one is an error; workflows are not set aside here.
 pub fn load(dir: &Path, environment: &Environment) -> Result<Config, Problems> {
-    evaluate(&Files::read(dir), environment).result
+    let mut config = evaluate(&Files::read(dir), environment).result?;
+    let mut problems = std::mem::take(&mut config.set_aside);
+    if problems.is_empty() {
+        return Ok(config);
+    }
+    problems.append(&mut config.warnings);
+    Problems::if_any_error(problems).map(|warnings| Config { warnings, ..config })
 }
 
 /// Checks what was read of the folder.
@@ -118,13 +130,21 @@ pub(crate) fn evaluate(files: &Files, environment: &Environment) -> Loaded {
         }
         (None | Some(_), _) => Vec::new(),
     };
+    let mut read = workflows::read(files, environment, gateway.limits.tool_name_length);
+    found.problems.append(&mut read.warnings);
+    if found.problems.iter().any(|problem| problem.severity == Severity::Error) {
+        // Whoever mends the folder is told of everything at once.
+        found.problems.append(&mut read.errors);
+    }
     let hash = found.hash(files);
     let result = Problems::if_any_error(found.problems).map(|warnings| {
-        let shown = shown::view(&gateway, identities.as_ref(), &servers, &hidden);
+        let shown = shown::view(&gateway, identities.as_ref(), (&servers, &read.workflows), &hidden);
         Config {
             gateway,
             identities,
             servers,
+            workflows: read.workflows,
+            set_aside: read.errors,
             hash,
             warnings,
             shown,

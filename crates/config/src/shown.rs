@@ -10,6 +10,7 @@ use countersign_core::identity::Identities;
 use countersign_core::secret::Secret;
 use countersign_core::server::{EnvMode, PrivateNetwork, ServerEntry, Sharing, Start, Transport};
 use countersign_core::toolset::Presets;
+use countersign_core::workflow::Workflow;
 use serde_json::{Map, Value, json};
 
 use crate::gateway::{Gateway, Store};
@@ -18,17 +19,25 @@ use crate::gateway::{Gateway, Store};
 pub(crate) fn view(
     gateway: &Gateway,
     identities: Option<&Identities>,
-    servers: &[Arc<ServerEntry>],
+    (servers, workflows): (&[Arc<ServerEntry>], &[Arc<Workflow>]),
     hidden: &BTreeSet<String>,
 ) -> Value {
     let servers: Map<String, Value> = servers
         .iter()
         .map(|entry| (entry.name.as_str().to_owned(), server(entry)))
         .collect();
+    let workflows: Map<String, Value> = workflows
+        .iter()
+        .map(|workflow| {
+            let draft = workflow.draft();
+            let shown = json!({"file": &*draft.at.file, "digest": draft.digest.hex()});
+            (workflow.name().to_owned(), shown)
+        })
+        .collect();
     // How many there are; who they are is nobody's business who may ask the gateway for its settings.
     let identities =
         identities.map(|identities| json!({"keys": identities.keys.len(), "issuers": identities.issuers.len()}));
-    json!({"gateway": gateway_view(gateway, hidden), "identities": identities, "servers": servers})
+    json!({"gateway": gateway_view(gateway, hidden), "identities": identities, "servers": servers, "workflows": workflows})
 }
 
 fn gateway_view(gateway: &Gateway, hidden: &BTreeSet<String>) -> Value {

@@ -90,7 +90,7 @@ impl Follower {
         let mut reading = self.read().await?;
         let mut since = Instant::now();
         while kind(&reading) != self.sent {
-            let settle = if reading.result.is_err() { SETTLE_BROKEN } else { SETTLE };
+            let settle = if is_sound(&reading) { SETTLE } else { SETTLE_BROKEN };
             if since.elapsed() >= settle {
                 self.sent = kind(&reading);
                 if reading.result.is_ok() {
@@ -130,6 +130,11 @@ impl Follower {
         )
         .with_help("put it back; for none of what it said write `{}` into it, or restart without it")
     }
+}
+
+/// Whether nothing of it is broken; what is may be half written.
+fn is_sound(reading: &Loaded) -> bool {
+    reading.result.as_ref().is_ok_and(|config| config.set_aside.is_empty())
 }
 
 fn kind(reading: &Loaded) -> Sent {

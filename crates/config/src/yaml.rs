@@ -71,7 +71,11 @@ fn node(source: &Source, tree: Spanned<Tree>, problems: &mut Vec<Problem>) -> No
                 let node = node(source, value, problems);
                 match key_text(key.value) {
                     Some(key) => members.add(source, Member { key, key_span, node }, problems),
-                    None => problems.push(source.problem(key_span, "a key must be a string")),
+                    None => problems.push(
+                        source
+                            .problem(key_span, "a key must be a string")
+                            .with_help("a text that begins with `{` stands in quotes, such as `\"{{ input.name }}\"`"),
+                    ),
                 }
             }
             members.into_value()
@@ -169,6 +173,14 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Tree, E> {
+        Ok(Tree::Number(value.to_string()))
+    }
+
+    fn visit_i128<E>(self, value: i128) -> Result<Tree, E> {
+        Ok(Tree::Number(value.to_string()))
+    }
+
+    fn visit_u128<E>(self, value: u128) -> Result<Tree, E> {
         Ok(Tree::Number(value.to_string()))
     }
 

@@ -211,6 +211,7 @@ fn source_text(source: Source) -> &'static str {
         Source::Gateway => "declared by the gateway",
         Source::Protocol => "the protocol's reading methods change nothing",
         Source::Annotation => "readOnlyHint of a server with trustAnnotations",
+        Source::Derived => "derived from every tool that the workflow may call",
         Source::Undeclared => "nobody has classified it, and unclassified means mutating",
     }
 }

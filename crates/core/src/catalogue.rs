@@ -14,6 +14,7 @@ use crate::names::{ExposedName, ServerName};
 use crate::rank::Index;
 use crate::server::ServerEntry;
 use crate::toolset::Slots;
+use crate::workflow::Workflow;
 
 mod absent;
 mod build;
@@ -25,6 +26,7 @@ mod nearest;
 mod owners;
 mod ranked;
 mod routes;
+mod workflows;
 
 pub use families::{FamilyTool, MemberTool};
 pub use finding::{Finding, FindingKind};
@@ -97,6 +99,8 @@ pub enum Provider {
     Family(Arc<FamilyTool>),
     /// The gateway itself.
     Core(CoreTool),
+    /// A chain of tools from a file; the gateway runs it.
+    Workflow(Arc<Workflow>),
 }
 
 /// One tool of the snapshot.
@@ -125,7 +129,7 @@ impl Tool {
         let (one, members) = match &self.provider {
             Provider::Server(server) => (Some(server), None),
             Provider::Family(family) => (None, Some(family.members.keys())),
-            Provider::Core(_) => (None, None),
+            Provider::Core(_) | Provider::Workflow(_) => (None, None),
         };
         one.into_iter().chain(members.into_iter().flatten())
     }
@@ -173,6 +177,8 @@ pub struct Parts {
     pub naming: Naming,
     /// The servers, in any order; the snapshot sorts them by name.
     pub servers: Vec<Server>,
+    /// The workflows, whether or not their tools are there.
+    pub workflows: Arc<[Arc<Workflow>]>,
 }
 
 /// The snapshot.
@@ -181,6 +187,7 @@ pub struct Catalogue {
     version: u64,
     naming: Naming,
     servers: Vec<Server>,
+    workflows: Arc<[Arc<Workflow>]>,
     tools: Vec<Tool>,
     prompts: Vec<Prompt>,
     resources: Vec<Resource>,
@@ -202,7 +209,7 @@ pub const PAGE: usize = 1000;
 impl Catalogue {
     /// Builds a snapshot: names made, collisions refused with both origins named, bad ones set aside.
     ///
-    /// Order of tools: servers by name with their own tool order, families by name, then core tools.
+    /// Order of tools: servers by name with their own tool order, families by name, core tools, then workflows by name.
     #[must_use]
     pub fn build(parts: Parts) -> Self {
         build::build(parts, None)
@@ -270,6 +277,12 @@ impl Catalogue {
         self.servers
             .binary_search_by(|server| server.entry.name.as_str().cmp(name))
             .ok()
+    }
+
+    /// All workflows, those included whose tools are not there.
+    #[must_use]
+    pub fn workflows(&self) -> &Arc<[Arc<Workflow>]> {
+        &self.workflows
     }
 
     /// All tools, in listing order.

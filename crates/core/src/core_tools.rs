@@ -22,6 +22,16 @@ pub enum CoreTool {
     ServerStop,
     /// `core_server_restart`
     ServerRestart,
+    /// `core_workflow_list`
+    WorkflowList,
+    /// `core_workflow_get`
+    WorkflowGet,
+    /// `core_workflow_validate`
+    WorkflowValidate,
+    /// `core_workflow_execution_list`
+    ExecutionList,
+    /// `core_workflow_execution_get`
+    ExecutionGet,
     /// `core_config_get`
     ConfigGet,
     /// `core_events`
@@ -41,6 +51,11 @@ impl CoreTool {
         Self::ServerStart,
         Self::ServerStop,
         Self::ServerRestart,
+        Self::WorkflowList,
+        Self::WorkflowGet,
+        Self::WorkflowValidate,
+        Self::ExecutionList,
+        Self::ExecutionGet,
         Self::ConfigGet,
         Self::Events,
         Self::AuthLogin,
@@ -57,6 +72,11 @@ impl CoreTool {
             Self::ServerStart => "core_server_start",
             Self::ServerStop => "core_server_stop",
             Self::ServerRestart => "core_server_restart",
+            Self::WorkflowList => "core_workflow_list",
+            Self::WorkflowGet => "core_workflow_get",
+            Self::WorkflowValidate => "core_workflow_validate",
+            Self::ExecutionList => "core_workflow_execution_list",
+            Self::ExecutionGet => "core_workflow_execution_get",
             Self::ConfigGet => "core_config_get",
             Self::Events => "core_events",
             Self::AuthLogin => "core_auth_login",
@@ -72,6 +92,11 @@ impl CoreTool {
             Self::ServerList
             | Self::ServerGet
             | Self::ServerStatus
+            | Self::WorkflowList
+            | Self::WorkflowGet
+            | Self::WorkflowValidate
+            | Self::ExecutionList
+            | Self::ExecutionGet
             | Self::ConfigGet
             | Self::Events
             | Self::AuthLogin => Effect::ReadOnly,

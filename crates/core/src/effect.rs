@@ -41,6 +41,8 @@ pub enum Source {
     Protocol,
     /// The server's `readOnlyHint`, trusted because its entry says `trustAnnotations: true`.
     Annotation,
+    /// What was derived of a workflow from the tools that it may call.
+    Derived,
     /// Nobody: unclassified means mutating.
     Undeclared,
 }

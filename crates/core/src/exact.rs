@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-mod escapes;
+pub(crate) mod escapes;
 mod reader;
 mod taken;
 

@@ -127,6 +127,7 @@ fn unasked(config: &Config) -> Catalogue {
         version: 0,
         naming: crate::gateway::naming(config),
         servers: config.servers.iter().map(server).collect(),
+        workflows: config.workflows.iter().map(Arc::clone).collect(),
     })
 }
 

@@ -249,6 +249,7 @@ pub(crate) fn engine_settings(config: &Config, at: Pages) -> countersign_engine:
         debounce: DEBOUNCE,
         pages: pages(config, at),
         shown: Arc::new(config.shown.clone()),
+        workflows: workflows(config),
         hash: config.hash.hex(),
     }
 }
@@ -263,6 +264,24 @@ fn pages(config: &Config, at: Pages) -> Option<String> {
         Pages::Served(address) => Some(public.unwrap_or_else(|| format!("http://{address}"))),
         Pages::Beside(address) => Some(format!("http://{address}")),
         Pages::Nowhere => None,
+    }
+}
+
+/// The workflows of a configuration, and what is wrong with those that are set aside.
+fn workflows(config: &Config) -> countersign_engine::Workflows {
+    let set_aside = config.set_aside.iter().map(|problem| {
+        // A caller is told the file within the folder, not where the folder is.
+        let file = problem.file.rsplit(['/', '\\']).next().unwrap_or_default();
+        countersign_engine::SetAside {
+            file: format!("workflows/{file}"),
+            place: problem.place.as_ref().map(|place| (place.line, place.column)),
+            message: problem.what.clone(),
+            help: problem.help.clone(),
+        }
+    });
+    countersign_engine::Workflows {
+        sound: config.workflows.iter().map(Arc::clone).collect(),
+        set_aside: set_aside.collect(),
     }
 }
 

@@ -43,6 +43,7 @@ pub(crate) async fn follow(
                 engine.apply(engine_settings(&config, at), &config.servers);
                 edge.apply(edge_settings(&config));
                 edge.count_reload(Reload::Applied);
+                report_set_aside(&engine, &config);
                 log_applied(&config, changed);
                 warn_of_restart(&started, &config);
                 servers = now;
@@ -56,6 +57,7 @@ pub(crate) fn log_applied(config: &Config, changed: usize) {
     tracing::info!(
         servers = config.servers.len(),
         changed,
+        workflows = config.workflows.len(),
         warnings = config.warnings.len(),
         hash = %config.hash.hex(),
         "configuration applied"
@@ -63,6 +65,18 @@ pub(crate) fn log_applied(config: &Config, changed: usize) {
     for warning in &config.warnings {
         tracing::warn!(%warning, "configuration");
     }
+}
+
+/// The rest is in force; health says what is not.
+fn report_set_aside(engine: &Engine, config: &Config) {
+    if config.set_aside.is_empty() {
+        return;
+    }
+    let texts: Vec<String> = config.set_aside.iter().map(ToString::to_string).collect();
+    for problem in &texts {
+        tracing::error!(problem, "workflow set aside; the rest of the configuration is applied");
+    }
+    engine.report_configuration_error(Some(texts.join("\n")));
 }
 
 fn report(engine: &Engine, problems: &Problems) {

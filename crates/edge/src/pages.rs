@@ -144,6 +144,7 @@ mod tests {
             version,
             naming,
             servers: Vec::new(),
+            workflows: Arc::default(),
         }))
     }
 

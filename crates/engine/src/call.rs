@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use countersign_core::admit::{self, Admission, Ask, Origin, Permit, Target};
+use countersign_core::admit::{self, Admission, Ask, Operation, Origin, Permit, Target};
 use countersign_core::names::ServerName;
 use countersign_core::outcome::Fate;
 use countersign_core::principal::{Authentication, Caller};
@@ -12,7 +12,8 @@ use countersign_upstream::{Answer, Error, Passage};
 
 use crate::outcome::{Outcome, Provenance};
 use crate::sign_in::{AskedBy, AuthRequired};
-use crate::{Engine, clock, core_tools};
+use crate::workflows::Lineage;
+use crate::{Engine, clock, core_tools, workflows};
 
 /// Why a request is no call.
 enum Turned {
@@ -25,8 +26,20 @@ enum Turned {
 impl Engine {
     /// The one way of a call. Every decision is recorded; a call is made only when its intent is.
     pub async fn call(&self, caller: &Caller, ask: Ask, origin: Origin, passage: Passage) -> Outcome {
+        self.call_in(caller, ask, origin, passage, &Lineage::default()).await
+    }
+
+    /// As [`Engine::call`], inside of runs of workflows.
+    pub(crate) async fn call_in(
+        &self,
+        caller: &Caller,
+        ask: Ask,
+        origin: Origin,
+        passage: Passage,
+        lineage: &Lineage,
+    ) -> Outcome {
         match self.admit(caller, ask, origin).await {
-            Ok(permit) => self.run(caller, permit, passage).await,
+            Ok(permit) => self.run(caller, permit, passage, lineage).await,
             Err(Turned::Refused(refusal)) => Outcome::Refused(refusal),
             Err(Turned::AuthRequired(required)) => Outcome::AuthRequired(required),
         }
@@ -90,7 +103,7 @@ impl Engine {
         permit
     }
 
-    async fn run(&self, caller: &Caller, permit: Permit, passage: Passage) -> Outcome {
+    async fn run(&self, caller: &Caller, permit: Permit, passage: Passage, lineage: &Lineage) -> Outcome {
         let recorded = match self.shared.ledger.begin(permit, clock::now()).await {
             Ok(recorded) => recorded,
             Err(error) => {
@@ -116,6 +129,9 @@ impl Engine {
         let mut required = None;
         let (answer, receipt) = match from.server {
             Some(_) => self.shared.upstreams.call(recorded, passage).await,
+            None if matches!(call.operation(), Operation::RunWorkflow { .. }) => {
+                workflows::run(self, caller, recorded, passage, lineage).await
+            }
             None => {
                 let ran = Box::pin(core_tools::run(self, caller, recorded)).await;
                 required = ran.sign_in;

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod auth;
+mod workflows;
 
 use countersign_core::admit::Operation;
 use countersign_core::catalogue::{Availability, Catalogue, Finding, Server};
@@ -59,6 +60,7 @@ pub(crate) async fn run(engine: &Engine, caller: &Caller, recorded: Recorded) ->
     let answered = match call.operation() {
         Operation::RunCore { tool, arguments } => answer(engine, caller, *tool, arguments.as_str()).await,
         Operation::CallTool { .. }
+        | Operation::RunWorkflow { .. }
         | Operation::ReadResource { .. }
         | Operation::GetPrompt { .. }
         | Operation::Complete { .. }
@@ -113,6 +115,10 @@ async fn answer(engine: &Engine, caller: &Caller, tool: CoreTool, arguments: &st
         | CoreTool::AuthLogin
         | CoreTool::AuthLogout => &["server"],
         CoreTool::Events => &["limit"],
+        CoreTool::WorkflowList => &["limit", "offset"],
+        CoreTool::WorkflowGet | CoreTool::WorkflowValidate => &["workflow"],
+        CoreTool::ExecutionList => &["workflow", "status", "limit", "offset"],
+        CoreTool::ExecutionGet => &["execution_id"],
     };
     let arguments = Arguments::read(tool, arguments, allowed)?;
     let value = match tool {
@@ -121,6 +127,11 @@ async fn answer(engine: &Engine, caller: &Caller, tool: CoreTool, arguments: &st
             let servers: Vec<Value> = catalogue.servers().iter().map(summary).collect();
             Ok(json!({"servers": servers, "findings": catalogue.findings()}))
         }
+        CoreTool::WorkflowList => workflows::list(engine, caller, &arguments).await,
+        CoreTool::WorkflowGet => workflows::get(engine, caller, &arguments).await,
+        CoreTool::WorkflowValidate => workflows::validate(engine, caller, &arguments).await,
+        CoreTool::ExecutionList => workflows::executions(engine, caller, &arguments).await,
+        CoreTool::ExecutionGet => workflows::execution(engine, caller, &arguments).await,
         CoreTool::ServerGet => {
             let server = arguments.server()?;
             let catalogue = engine.catalogue_of(caller);

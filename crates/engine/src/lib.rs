@@ -14,6 +14,7 @@ mod refresh;
 mod sessions;
 mod sign_in;
 mod views;
+mod workflows;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -41,6 +42,7 @@ pub use countersign_upstream::{
 pub use outcome::{Change, Outcome, Provenance, Readiness, Refused, ServerReadiness};
 pub use sign_in::{AskedBy, AuthRequired, CALLBACK, CLIENT, Callback, Invitation, START, SignedIn, Stuck};
 pub use views::Kept;
+pub use workflows::{SetAside, Workflows};
 
 /// What the engine is started with.
 #[derive(Debug, Clone)]
@@ -60,6 +62,8 @@ pub struct Settings {
     pub pages: Option<String>,
     /// The configuration in force, masked, for `core_config_get`.
     pub shown: Arc<serde_json::Value>,
+    /// The workflows.
+    pub workflows: Workflows,
     /// Hash of the configuration in force, hex.
     pub hash: String,
 }

@@ -107,7 +107,9 @@ impl CallMetrics {
     /// A call was admitted and recorded.
     pub(crate) fn admitted(&self, call: &ExactCall) {
         let tool = match call.operation() {
-            Operation::CallTool { .. } | Operation::RunCore { .. } => call.operation().subject(),
+            Operation::CallTool { .. } | Operation::RunCore { .. } | Operation::RunWorkflow { .. } => {
+                call.operation().subject()
+            }
             Operation::ReadResource { .. }
             | Operation::GetPrompt { .. }
             | Operation::Complete { .. }

@@ -156,6 +156,7 @@ impl Shared {
             version: self.views.next_version(),
             naming: self.settings.load().naming.clone(),
             servers,
+            workflows: Arc::clone(&self.settings.load().workflows.sound),
         });
         let idle = toolset::idle_rules(&next, &self.rules.load().presets);
         let next = Arc::new(next.with_findings(idle));

@@ -120,6 +120,7 @@ impl Views {
             version: 0,
             naming,
             servers: Vec::new(),
+            workflows: Arc::default(),
         }));
         let own = Arc::default();
         Self {
@@ -256,6 +257,7 @@ impl Views {
             version: self.next_version(),
             naming: base.naming().clone(),
             servers,
+            workflows: Arc::clone(base.workflows()),
         };
         let built = Arc::new(before.unwrap_or(base).next(parts));
         let mut twins = self.twins();

@@ -18,6 +18,8 @@ mod peer;
 mod signing;
 #[path = "all/views.rs"]
 mod views;
+#[path = "all/workflows.rs"]
+mod workflows;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -121,6 +123,7 @@ fn settings() -> Settings {
         shown: Arc::new(serde_json::json!({})),
         pages: None,
         hash: "hash".to_owned(),
+        workflows: countersign_engine::Workflows::default(),
     }
 }
 

@@ -53,6 +53,7 @@ impl Intent {
                 ..
             } => Subject::Name(name.clone()),
             Operation::RunCore { .. }
+            | Operation::RunWorkflow { .. }
             | Operation::ReadResource { .. }
             | Operation::Complete { .. }
             | Operation::Subscribe { .. }

@@ -3,6 +3,7 @@
 //! It mints [`Recorded`], the only thing that an upstream call takes.
 
 mod entry;
+mod executions;
 mod intent;
 mod memory;
 mod queue;
@@ -23,6 +24,7 @@ use countersign_core::time::Millis;
 use intent::Intent;
 
 pub use entry::{End, Entry, Note};
+pub use executions::{Execution, ExecutionEnd, ExecutionQuery, ExecutionStart, ExecutionStep};
 pub use recorded::{Receipt, Recorded};
 pub use sealed::Sealed;
 pub use sessions::{Bind, Binding, Bound, Reading, Unbound};
@@ -64,6 +66,9 @@ pub enum Error {
     /// The ledger's writer cannot keep up.
     #[error("the ledger is {0} entries behind")]
     Behind(usize),
+    /// The system gives no random numbers.
+    #[error("the system gives no random numbers")]
+    Random,
     /// The ledger's writer has ended.
     #[error("the ledger is closed")]
     Closed,

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use countersign_core::outcome::Fate;
 
 use crate::entry::Entry;
+use crate::executions::memory::Executions;
 use crate::intent::Intent;
 
 /// How many entries are kept.
@@ -14,6 +15,7 @@ const KEPT: usize = 10_000;
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
     state: Arc<Mutex<State>>,
+    executions: Executions,
 }
 
 #[derive(Debug, Default)]
@@ -54,7 +56,15 @@ impl Line {
 
 impl Memory {
     pub(crate) fn new() -> Self {
-        Self { state: Arc::default() }
+        Self {
+            state: Arc::default(),
+            executions: Executions::default(),
+        }
+    }
+
+    /// The runs of workflows.
+    pub(crate) fn executions(&self) -> &Executions {
+        &self.executions
     }
 
     pub(crate) fn intent(&self, intent: Intent) -> i64 {

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::Error;
+use crate::executions::rows as executions;
 
 /// What makes each schema of the one before it; `PRAGMA user_version` counts those that were made. A step that was
 /// ever shipped stays as it is.
-const STEPS: &[&str] = &[TRAIL, BINDINGS, SEALED];
+const STEPS: &[&str] = &[TRAIL, BINDINGS, SEALED, executions::TABLES];
 
 const TRAIL: &str = "
 CREATE TABLE trail (
@@ -145,6 +146,9 @@ fn settle_dead_runs(connection: &Connection, path: &Path) -> rusqlite::Result<()
             "UPDATE trail SET fate = 'outcome_unknown' WHERE run = ?1 AND fate IS NULL AND call IS NOT NULL",
             params![run],
         )?;
+    }
+    for run in executions::running(connection)?.iter().filter(|run| is_dead(path, run)) {
+        executions::interrupt(connection, run)?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use rusqlite::{Connection, params};
 use tokio::sync::oneshot;
 
 use crate::entry::Entry;
+use crate::executions::{Change, rows as executions};
 use crate::queue::{Haste, Limits, Queue};
 use crate::schema::{self, Run};
 use crate::sealed::{self, Sealed};
@@ -91,6 +92,20 @@ enum Job {
         key: String,
         done: Done,
     },
+    Execution {
+        change: Box<Change>,
+    },
+    /// What is read after all that was queued before.
+    Look(Look),
+}
+
+/// A reading, which tells its outcome to whoever waits.
+struct Look(Box<dyn FnOnce(&Connection) + Send>);
+
+impl std::fmt::Debug for Look {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Look")
+    }
 }
 
 impl Sqlite {
@@ -220,6 +235,27 @@ impl Sqlite {
         written.await.unwrap_or(Err(Error::Closed))
     }
 
+    /// Queues a change of a run of a workflow.
+    pub(crate) fn execution(&self, change: Change) -> Result<(), Error> {
+        let change = Box::new(change);
+        self.send(Job::Execution { change })
+    }
+
+    /// Reads, with all that was queued before.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (done, found) = oneshot::channel();
+        let look = move |connection: &Connection| {
+            let found = read(connection).map_err(|error| Error::Write(Arc::new(error)));
+            // A reader that is gone no longer needs to know.
+            drop(done.send(found));
+        };
+        self.send(Job::Look(Look(Box::new(look))))?;
+        found.await.unwrap_or(Err(Error::Closed))
+    }
+
     pub(crate) async fn close(&self) {
         self.shared.jobs.close();
         let writer = self.shared.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -342,6 +378,12 @@ impl Writer {
                     waiting.push(done);
                     sealed::delete(&transaction, &kind, &key)
                 }
+                Job::Execution { change } => executions::write(&transaction, &self.run.id, &change),
+                // Within the transaction, so that it sees what was queued before it.
+                Job::Look(Look(look)) => {
+                    look(&transaction);
+                    Ok(())
+                }
                 Job::Recent { limit, done } => {
                     reads.push((limit, done));
                     Ok(())
@@ -367,10 +409,12 @@ impl Job {
             | Self::Keep { .. }
             | Self::Drop { .. }
             | Self::Probe { .. }
+            | Self::Look(_)
             | Self::Recent { .. } => Haste::Now,
             Self::Intent { done: None, .. }
             | Self::Unbind { done: None, .. }
             | Self::Seen { .. }
+            | Self::Execution { .. }
             | Self::Note { .. }
             | Self::End { .. } => Haste::Soon,
         }

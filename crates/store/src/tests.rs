@@ -23,6 +23,7 @@ fn world() -> World {
             version: 1,
             naming,
             servers: Vec::new(),
+            workflows: Arc::default(),
         })),
         rules: Arc::new(Rules {
             rights: Rights::Open { because: "test" },

@@ -170,6 +170,7 @@ fn remember(connection: &Connection, operation: &Operation) {
         }
         Operation::CallTool { .. }
         | Operation::RunCore { .. }
+        | Operation::RunWorkflow { .. }
         | Operation::ReadResource { .. }
         | Operation::GetPrompt { .. }
         | Operation::Task { .. }
@@ -246,6 +247,7 @@ async fn subscribed(connection: &Arc<Connection>, operation: &Operation) -> Opti
         } => Box::pin(connection.watch.unwatch_task(task)).await,
         Operation::CallTool { .. }
         | Operation::RunCore { .. }
+        | Operation::RunWorkflow { .. }
         | Operation::ReadResource { .. }
         | Operation::GetPrompt { .. }
         | Operation::Task { .. }

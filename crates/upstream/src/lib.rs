@@ -17,6 +17,7 @@ mod params;
 mod passage;
 mod pending;
 mod pool;
+mod rounds;
 mod server;
 mod sse;
 mod stdio;
@@ -38,6 +39,7 @@ use tokio::sync::mpsc;
 
 pub use auth::{BadKey, Returned, Routes, SignIn, SignInError, SignedIn, Standing, VaultKey, client_document};
 pub use passage::{Abilities, Passage, Reply, Tasks, ToCaller};
+pub use rounds::{Carried, answers};
 
 /// Limits that hold for every server.
 #[derive(Debug, Clone)]

@@ -87,6 +87,10 @@ fn judged(params: &mut String, operation: &Operation) {
             member(params, "name", &quote(tool.name()));
             member(params, "arguments", arguments.as_str());
         }
+        Operation::RunWorkflow { workflow, arguments } => {
+            member(params, "name", &quote(workflow.exposed()));
+            member(params, "arguments", arguments.as_str());
+        }
         Operation::ReadResource { uri } | Operation::Subscribe { uri } | Operation::Unsubscribe { uri } => {
             member(params, "uri", &quote(uri));
         }

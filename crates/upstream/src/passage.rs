@@ -1,5 +1,6 @@
 //! What passes between one caller and one upstream while a call is under way.
 
+use countersign_wire::object::{Object, quote};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -55,6 +56,58 @@ pub struct Passage {
     pub to_caller: mpsc::Sender<ToCaller>,
     /// Cancelled when the caller takes the call back.
     pub cancel: CancellationToken,
+}
+
+impl Passage {
+    /// The passage of a call that the gateway makes on behalf of this one: its messages go to `to_caller`, and it ends
+    /// with `cancel`. What the caller sent beside its own call belongs to that call alone.
+    #[must_use]
+    pub fn inner(&self, to_caller: mpsc::Sender<ToCaller>, cancel: CancellationToken) -> Self {
+        let is_trace = |name: &str| matches!(name, "traceparent" | "tracestate");
+        let mut abilities = self.abilities.clone();
+        // The caller follows its own call, not those inside of it: tasks of servers are run to their end here.
+        abilities.tasks = Tasks::Undeclared;
+        Self {
+            abilities,
+            progress_token: self.progress_token.clone(),
+            log_level: self.log_level.clone(),
+            meta: self.meta.iter().filter(|(name, _)| is_trace(name)).cloned().collect(),
+            extra: Vec::new(),
+            to_caller,
+            cancel,
+        }
+    }
+
+    /// Progress of the gateway's own for the caller, when it wants progress.
+    #[must_use]
+    pub fn progress(&self, count: u64, message: &str) -> Option<ToCaller> {
+        let token = self.progress_token.as_ref()?;
+        let params = format!(
+            r#"{{"progressToken":{},"progress":{count},"message":{}}}"#,
+            token.get(),
+            quote(message)
+        );
+        Some(ToCaller::Notification {
+            method: PROGRESS.to_owned(),
+            params: RawValue::from_string(params).ok()?,
+        })
+    }
+}
+
+const PROGRESS: &str = "notifications/progress";
+
+impl ToCaller {
+    /// What a progress notification says, when it is one that says something.
+    #[must_use]
+    pub fn progress_message(&self) -> Option<String> {
+        match self {
+            Self::Notification { method, params } if method == PROGRESS => {
+                let params = Object::parse(params.get()).ok()?;
+                Some(params.text("message").unwrap_or_default().into_owned())
+            }
+            Self::Notification { .. } | Self::Request { .. } => None,
+        }
+    }
 }
 
 /// A message of an upstream for the caller of the call under way.

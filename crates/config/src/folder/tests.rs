@@ -61,8 +61,7 @@ fn files_of_later_versions_are_refused() {
                 remove it; it is refused rather than ignored because calls would be served without the checks it makes
             conf/tools.lock: is not supported by this version of countersign
                 remove it; it is refused rather than ignored because tools would be served without being compared with what was reviewed
-            conf/workflows/a.yaml: is not supported by this version of countersign
-                remove it; it is refused rather than ignored because its tool would be missing without a word
+            conf/workflows/a.yaml:1:1: workflow `a`: `steps` is missing: it would do nothing
             conf/workloads/w: is not supported by this version of countersign
                 remove it; it is refused rather than ignored because its agents would be served without the narrowing it describes
         "#]],

@@ -158,7 +158,8 @@ allowed_origins: ["https://App.Example:8443"]
             ]
           },
           "identities": null,
-          "servers": {}
+          "servers": {},
+          "workflows": {}
         }"#]]
     .assert_eq(&serde_json::to_string_pretty(&config.shown).unwrap());
 }

@@ -82,6 +82,7 @@ pub(crate) fn tool(number: usize) -> String {
 pub(crate) fn parts(tools: usize, servers: usize) -> Parts {
     let of_server = |place: usize| place * tools / servers..(place + 1) * tools / servers;
     Parts {
+        workflows: Arc::default(),
         version: 1,
         naming: Naming {
             prefix: "x".to_owned(),

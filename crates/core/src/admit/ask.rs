@@ -104,6 +104,8 @@ pub enum Origin {
     Direct,
     /// A meta-tool such as `call_tool`.
     MetaTool,
+    /// A step of a workflow.
+    Workflow,
 }
 
 impl Origin {
@@ -113,6 +115,7 @@ impl Origin {
         match self {
             Self::Direct => "direct",
             Self::MetaTool => "meta_tool",
+            Self::Workflow => "workflow",
         }
     }
 }

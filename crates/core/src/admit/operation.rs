@@ -7,6 +7,7 @@ use crate::core_tools::CoreTool;
 use crate::definition::ToolDefinition;
 use crate::exact::Exact;
 use crate::names::{OriginalName, ServerName};
+use crate::workflow::Workflow;
 
 /// Where a call goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,13 @@ pub enum Operation {
     RunCore {
         /// Which.
         tool: CoreTool,
+        /// The arguments.
+        arguments: Exact,
+    },
+    /// A workflow.
+    RunWorkflow {
+        /// Which.
+        workflow: Arc<Workflow>,
         /// The arguments.
         arguments: Exact,
     },
@@ -84,12 +92,13 @@ pub enum UpstreamReference {
 }
 
 impl Operation {
-    /// The method of the protocol, or `core` for the gateway's own tools.
+    /// The method of the protocol, `core` for the gateway's own tools, or `workflow`.
     #[must_use]
     pub fn method(&self) -> &'static str {
         match self {
             Self::CallTool { .. } => "tools/call",
             Self::RunCore { .. } => "core",
+            Self::RunWorkflow { .. } => "workflow",
             Self::ReadResource { .. } => "resources/read",
             Self::GetPrompt { .. } => "prompts/get",
             Self::Complete { .. } => "completion/complete",
@@ -105,6 +114,7 @@ impl Operation {
         match self {
             Self::CallTool { definition, .. } => definition.name.as_str(),
             Self::RunCore { tool, .. } => tool.name(),
+            Self::RunWorkflow { workflow, .. } => workflow.exposed(),
             Self::ReadResource { uri } | Self::Subscribe { uri } | Self::Unsubscribe { uri } => uri,
             Self::GetPrompt { name, .. }
             | Self::Complete {
@@ -123,9 +133,10 @@ impl Operation {
     #[must_use]
     pub fn arguments(&self) -> Option<&Exact> {
         match self {
-            Self::CallTool { arguments, .. } | Self::RunCore { arguments, .. } | Self::GetPrompt { arguments, .. } => {
-                Some(arguments)
-            }
+            Self::CallTool { arguments, .. }
+            | Self::RunCore { arguments, .. }
+            | Self::RunWorkflow { arguments, .. }
+            | Self::GetPrompt { arguments, .. } => Some(arguments),
             Self::Complete { argument, .. } => Some(argument),
             Self::ReadResource { .. } | Self::Subscribe { .. } | Self::Unsubscribe { .. } | Self::Task { .. } => None,
         }

@@ -138,6 +138,10 @@ fn tool(world: &World, name: &str, arguments: Exact) -> Result<Found, Refusal> {
             let operation = Operation::RunCore { tool: *core, arguments };
             (Target::Gateway, operation)
         }
+        Provider::Workflow(workflow) => {
+            let workflow = Arc::clone(workflow);
+            (Target::Gateway, Operation::RunWorkflow { workflow, arguments })
+        }
     };
     match world.refuse_tool_at(place, name) {
         Some(refusal) => Err(refusal),

@@ -91,6 +91,7 @@ fn catalogue() -> Catalogue {
         reason: "it left".to_owned(),
     };
     Catalogue::build(Parts {
+        workflows: Arc::default(),
         version: 1,
         naming: Naming {
             prefix: "x".to_owned(),
@@ -444,6 +445,7 @@ fn a_tool_of_a_server_that_was_never_reached_is_not_found_and_the_server_is_name
     let reason = "connection refused".to_owned();
     let down = Availability::Unavailable { reason };
     world.catalogue = Arc::new(Catalogue::build(Parts {
+        workflows: Arc::default(),
         version: 1,
         naming: Naming {
             prefix: "x".to_owned(),

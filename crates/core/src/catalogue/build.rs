@@ -38,6 +38,7 @@ pub(super) fn build(parts: Parts, before: Option<&Catalogue>) -> Catalogue {
         version,
         naming,
         mut servers,
+        workflows,
     } = parts;
     servers.sort_by(|left, right| left.entry.name.cmp(&right.entry.name));
     let mut builder = Builder::new(&naming);
@@ -60,6 +61,9 @@ pub(super) fn build(parts: Parts, before: Option<&Catalogue>) -> Catalogue {
     findings.extend(owners.shared_apps().flat_map(|(uri, servers)| shared_app(uri, servers)));
     let mut tools: Vec<Tool> = claims::settle(tools, &mut findings).into_iter().map(tool).collect();
     tools.extend(CoreTool::ALL.iter().map(|core| core_tool(*core)));
+    let (offered, unavailable) = super::workflows::offered(&workflows, (&servers, &tools));
+    tools.extend(offered);
+    findings.extend(unavailable);
     let prompts: Vec<Prompt> = claims::settle(prompts, &mut findings).into_iter().map(prompt).collect();
     findings.sort();
     let before = before.map(|before| (&*before.servers, &*before.tools, &before.index));
@@ -73,6 +77,7 @@ pub(super) fn build(parts: Parts, before: Option<&Catalogue>) -> Catalogue {
         sketches: tools.iter().map(|tool| Sketch::of(tool.name.as_str())).collect(),
         slots: OnceLock::new(),
         servers,
+        workflows,
         tools,
         prompts,
         resources,

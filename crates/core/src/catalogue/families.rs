@@ -91,7 +91,7 @@ fn known(before: &Catalogue) -> Known<'_> {
         .iter()
         .filter_map(|tool| match &tool.provider {
             Provider::Family(family) => Some(((&family.family, &tool.definition.name), (&**family, &tool.definition))),
-            Provider::Server(_) | Provider::Core(_) => None,
+            Provider::Server(_) | Provider::Core(_) | Provider::Workflow(_) => None,
         })
         .collect()
 }

@@ -30,6 +30,8 @@ pub enum FindingKind {
     FamilyDetailDiffers,
     /// Several servers publish one app (`ui://`), and a host that shows it names no server.
     AppShared,
+    /// A workflow calls a tool that nothing in the catalogue bears, so it is not offered.
+    WorkflowUnavailable,
     /// A rule of a preset selects nothing of what listed servers publish.
     PresetRuleIdle,
     /// A glob of a server's `access` rules fits none of its tools.
@@ -50,6 +52,7 @@ impl FindingKind {
         Self::FamilyArgumentDiffers,
         Self::FamilyDetailDiffers,
         Self::AppShared,
+        Self::WorkflowUnavailable,
         Self::PresetRuleIdle,
         Self::AccessRuleIdle,
     ];
@@ -69,6 +72,7 @@ impl FindingKind {
             Self::FamilyArgumentDiffers => "family_argument_differs",
             Self::FamilyDetailDiffers => "family_detail_differs",
             Self::AppShared => "app_shared",
+            Self::WorkflowUnavailable => "workflow_unavailable",
             Self::PresetRuleIdle => "preset_rule_idle",
             Self::AccessRuleIdle => "access_rule_idle",
         }

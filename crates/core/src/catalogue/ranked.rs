@@ -18,7 +18,7 @@ pub(super) fn index(now: (&[Server], &[Tool]), before: Option<(&[Server], &[Tool
     }
 }
 
-/// The labels of each server, and of each tool of a family by its exposed name, as words.
+/// The labels of each server, and of each tool of a family and each workflow by its exposed name, as words.
 struct Labels<'s> {
     servers: BTreeMap<&'s str, Vec<String>>,
     families: BTreeMap<&'s str, Vec<String>>,
@@ -43,6 +43,11 @@ fn labels<'s>(servers: &'s [Server], tools: &'s [Tool]) -> Labels<'s> {
         .iter()
         .filter_map(|tool| match &tool.provider {
             Provider::Family(family) => Some((tool.name.as_str(), of_members(family))),
+            Provider::Workflow(workflow) => {
+                let labels = workflow.draft().labels.iter();
+                let labels = labels.map(|(key, value)| format!("{key}={value}")).collect();
+                Some((tool.name.as_str(), labels))
+            }
             Provider::Server(_) | Provider::Core(_) => None,
         })
         .collect();
@@ -65,6 +70,8 @@ fn origin(tool: &Tool) -> &str {
         // No server has the name of a family.
         Provider::Family(family) => family.family.as_str(),
         Provider::Core(_) => "",
+        // Nor has one this name.
+        Provider::Workflow(_) => ":workflows",
     }
 }
 
@@ -76,7 +83,9 @@ fn document<'d>(tool: &'d Tool, labels: &'d Labels<'_>) -> Document<'d> {
         parameters: &tool.definition.parameters,
         labels: match &tool.provider {
             Provider::Server(server) => labels.servers.get(server.as_str()).map_or(&[], Vec::as_slice),
-            Provider::Family(_) => labels.families.get(tool.name.as_str()).map_or(&[], Vec::as_slice),
+            Provider::Family(_) | Provider::Workflow(_) => {
+                labels.families.get(tool.name.as_str()).map_or(&[], Vec::as_slice)
+            }
             Provider::Core(_) => &[],
         },
     }

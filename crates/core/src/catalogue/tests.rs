@@ -17,6 +17,7 @@ use crate::secret::Secret;
 use crate::server::{Sharing, Start, Transport};
 
 mod families;
+mod workflows;
 
 fn entry(name: &str, tool_prefix: Option<&str>) -> ServerEntry {
     ServerEntry {
@@ -79,6 +80,7 @@ fn naming() -> Naming {
 
 fn build(servers: Vec<Server>) -> Catalogue {
     Catalogue::build(Parts {
+        workflows: Arc::default(),
         version: 7,
         naming: naming(),
         servers,
@@ -164,6 +166,7 @@ fn names_of_one_tool() {
             };
             let servers = vec![server(server_name, *tool_prefix, &[tool])];
             let catalogue = Catalogue::build(Parts {
+                workflows: Arc::default(),
                 version: 1,
                 naming,
                 servers,
@@ -204,6 +207,7 @@ fn b036_names_fit_whatever_the_limit() {
         };
         let servers = vec![server(&"s".repeat(40), None, &[&"t".repeat(40), &"u".repeat(128), "v"])];
         let catalogue = Catalogue::build(Parts {
+            workflows: Arc::default(),
             version: 1,
             naming,
             servers,
@@ -469,7 +473,7 @@ fn nearest_names_of_a_name_that_was_not_found() {
         github.createIssue: x_github_create_issue x_github_list_issues x_github_create_pull_request
         pull_request: x_github_create_pull_request x_github_merge_pull_request
         x_k8s_list_pod: x_k8s_list_pods x_k8s_delete_pod
-        list: core_server_list x_github_list_issues x_k8s_list_pods
+        list: core_server_list core_workflow_list x_github_list_issues
         core_servers_list: core_server_list core_server_get core_server_start
         X_K8S_LIST_PODS: x_k8s_list_pods x_k8s_delete_pod
         zzz: 
@@ -501,6 +505,7 @@ fn assemble(fleet: &Fleet, prefix: &str) -> Catalogue {
         max_length: 32,
     };
     Catalogue::build(Parts {
+        workflows: Arc::default(),
         version: 1,
         naming,
         servers: servers.collect(),
@@ -517,7 +522,7 @@ fn origin(tool: &Tool) -> (String, String) {
     let server = match &tool.provider {
         Provider::Server(server) => server.to_string(),
         Provider::Family(family) => family.family.to_string(),
-        Provider::Core(_) => String::new(),
+        Provider::Core(_) | Provider::Workflow(_) => String::new(),
     };
     (server, tool.definition.name.to_string())
 }

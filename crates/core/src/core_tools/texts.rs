@@ -105,6 +105,98 @@ const STATE: &str = concat!(
     r#""required":["name","state"]}"#
 );
 
+const PAGE: &str = concat!(
+    r#"{"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":200,"default":50,"#,
+    r#""description":"How many to return."},"offset":{"type":"integer","minimum":0,"default":0,"#,
+    r#""description":"How many to pass over."}},"additionalProperties":false}"#
+);
+
+const WORKFLOW: &str = concat!(
+    r#"{"type":"object","properties":{"workflow":{"type":"string","minLength":1,"#,
+    r#""description":"Name of the workflow, as core_workflow_list shows it."}},"#,
+    r#""required":["workflow"],"additionalProperties":false}"#
+);
+
+const ANY_WORKFLOW: &str = concat!(
+    r#"{"type":"object","properties":{"workflow":{"type":"string","minLength":1,"#,
+    r#""description":"Name of one workflow; without it all are validated."}},"additionalProperties":false}"#
+);
+
+const EXECUTIONS_ASKED: &str = concat!(
+    r#"{"type":"object","properties":{"workflow":{"type":"string","minLength":1,"#,
+    r#""description":"Only runs of this workflow."},"#,
+    r#""status":{"type":"string","enum":["running","completed","failed","parked","interrupted"],"#,
+    r#""description":"Only runs that stand so."},"#,
+    r#""limit":{"type":"integer","minimum":1,"maximum":200,"default":50,"description":"How many to return."},"#,
+    r#""offset":{"type":"integer","minimum":0,"default":0,"description":"How many to pass over."}},"#,
+    r#""additionalProperties":false}"#
+);
+
+const EXECUTION_ASKED: &str = concat!(
+    r#"{"type":"object","properties":{"execution_id":{"type":"string","minLength":1,"#,
+    r#""description":"The id that the run answered with, or core_workflow_execution_list shows."}},"#,
+    r#""required":["execution_id"],"additionalProperties":false}"#
+);
+
+/// The members of one workflow, as the list and the single view show it.
+macro_rules! workflow_members {
+    () => {
+        concat!(
+            r#""name":{"type":"string"},"tool":{"type":"string"},"description":{"type":"string"},"#,
+            r#""labels":{"type":"object","additionalProperties":{"type":"string"}},"#,
+            r#""effect":{"type":"string"},"read_only":{"type":"boolean"}"#
+        )
+    };
+}
+
+const WORKFLOW_LIST: &str = concat!(
+    r#"{"type":"object","properties":{"total":{"type":"integer","minimum":0},"#,
+    r#""workflows":{"type":"array","items":{"type":"object","properties":{"#,
+    workflow_members!(),
+    r#"},"required":["name","tool","effect","read_only"]}}},"required":["total","workflows"]}"#
+);
+
+const WORKFLOW_VIEW: &str = concat!(
+    r#"{"type":"object","properties":{"#,
+    workflow_members!(),
+    r#","inputSchema":{"type":"object"},"steps":{"type":"array","items":{"type":"object"}},"#,
+    r#""on_failure":{"type":"array","items":{"type":"object"}},"output":{},"timeout":{"type":"string"}},"#,
+    r#""required":["name","tool","effect","read_only","steps"]}"#
+);
+
+const VALIDATION: &str = concat!(
+    r#"{"type":"object","properties":{"valid":{"type":"boolean"},"#,
+    r#""workflows":{"type":"array","items":{"type":"string"}},"#,
+    r#""problems":{"type":"array","items":{"type":"object","properties":{"severity":{"type":"string"},"#,
+    r#""workflow":{"type":"string"},"file":{"type":"string"},"line":{"type":"integer"},"column":{"type":"integer"},"#,
+    r#""message":{"type":"string"},"help":{"type":"string"}},"required":["severity","message"]}}},"#,
+    r#""required":["valid","workflows","problems"]}"#
+);
+
+/// The members of one run, as the list and the single view show it.
+macro_rules! execution_members {
+    () => {
+        concat!(
+            r#""execution_id":{"type":"string"},"workflow":{"type":"string"},"status":{"type":"string"},"#,
+            r#""started_at":{"type":"integer"},"ended_at":{"type":"integer"},"error":{"type":"string"}"#
+        )
+    };
+}
+
+const EXECUTION_LIST: &str = concat!(
+    r#"{"type":"object","properties":{"total":{"type":"integer","minimum":0},"#,
+    r#""executions":{"type":"array","items":{"type":"object","properties":{"#,
+    execution_members!(),
+    r#"},"required":["execution_id","workflow","status","started_at"]}}},"required":["total","executions"]}"#
+);
+
+const EXECUTION_VIEW: &str = concat!(
+    r#"{"type":"object","properties":{"#,
+    execution_members!(),
+    r#","input":{},"output":{},"steps":{"type":"array","items":{"type":"object"}}},"#,
+    r#""required":["execution_id","workflow","status","started_at","steps"]}"#
+);
+
 const CONFIGURATION: &str = concat!(
     r#"{"type":"object","properties":{"hash":{"type":"string"},"configuration":{"type":"object"}},"#,
     r#""required":["hash","configuration"]}"#
@@ -162,6 +254,33 @@ pub(super) fn of(tool: CoreTool) -> Text {
             "Restart a server",
             "Restart an upstream server. Its connections are closed and its tools are listed anew.",
             (SERVER, STATE, RESTARTS),
+        ),
+        CoreTool::WorkflowList => text(
+            "List workflows",
+            "List the workflows that can be run: chains of tools, each offered as a tool `workflow_<name>`.",
+            (PAGE, WORKFLOW_LIST, READS),
+        ),
+        CoreTool::WorkflowGet => text(
+            "Get a workflow",
+            "Show one workflow: what it takes, its steps, conditions and expressions, and what it does after a \
+             failure.",
+            (WORKFLOW, WORKFLOW_VIEW, READS),
+        ),
+        CoreTool::WorkflowValidate => text(
+            "Validate workflows",
+            "Report everything that is wrong with the workflows at once: files that are set aside, and tools that \
+             no server publishes now. Nothing is run.",
+            (ANY_WORKFLOW, VALIDATION, READS),
+        ),
+        CoreTool::ExecutionList => text(
+            "List runs of workflows",
+            "List your own runs of workflows, the latest first. They are kept for 21 days.",
+            (EXECUTIONS_ASKED, EXECUTION_LIST, READS),
+        ),
+        CoreTool::ExecutionGet => text(
+            "Get a run of a workflow",
+            "Show one of your own runs of a workflow: its input without credentials, its steps, and what it answered.",
+            (EXECUTION_ASKED, EXECUTION_VIEW, READS),
         ),
         CoreTool::ConfigGet => text(
             "Get the configuration",

@@ -1,7 +1,7 @@
 //! Minimal string escapes: written one way, and read back.
 
 /// Writes a character of a string; says whether it needed an escape.
-pub(super) fn push(out: &mut String, character: char) -> bool {
+pub(crate) fn push(out: &mut String, character: char) -> bool {
     match character {
         '"' => out.push_str("\\\""),
         '\\' => out.push_str("\\\\"),
@@ -20,7 +20,7 @@ pub(super) fn push(out: &mut String, character: char) -> bool {
 }
 
 /// The characters that a string in canonical escapes stands for.
-pub(super) fn decode(canonical: &str) -> impl Iterator<Item = char> + '_ {
+pub(crate) fn decode(canonical: &str) -> impl Iterator<Item = char> + '_ {
     let mut rest = canonical.chars();
     std::iter::from_fn(move || {
         let character = rest.next()?;

@@ -215,7 +215,7 @@ impl<'c> Selection<'c> {
                         }
                     }
                 }
-                Provider::Server(_) | Provider::Core(_) => {
+                Provider::Server(_) | Provider::Core(_) | Provider::Workflow(_) => {
                     if holds(said_of(tool)) {
                         chosen.slots.add_range(slots);
                     }
@@ -246,7 +246,7 @@ fn said_of(tool: &Tool) -> Said<'_> {
     let (server, is_core) = match &tool.provider {
         Provider::Server(server) => (Some(server), false),
         Provider::Core(_) => (None, true),
-        Provider::Family(_) => (None, false),
+        Provider::Family(_) | Provider::Workflow(_) => (None, false),
     };
     Said {
         server,
@@ -268,6 +268,6 @@ fn said_by_members(family: &FamilyTool) -> impl Iterator<Item = Said<'_>> {
 fn family_of(tool: &Tool) -> Option<&FamilyName> {
     match &tool.provider {
         Provider::Family(family) => Some(&family.family),
-        Provider::Server(_) | Provider::Core(_) => None,
+        Provider::Server(_) | Provider::Core(_) | Provider::Workflow(_) => None,
     }
 }

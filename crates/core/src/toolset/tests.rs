@@ -126,6 +126,7 @@ fn plain_entry(name: &str) -> ServerEntry {
 
 pub(crate) fn catalogue(fleet: &[Member]) -> Catalogue {
     Catalogue::build(Parts {
+        workflows: Arc::default(),
         version: 1,
         naming: Naming {
             prefix: "x".to_owned(),
@@ -191,7 +192,7 @@ pub(crate) fn shown(world: &World) -> String {
             let members: Vec<&str> = family.members.keys().map(ServerName::as_str).collect();
             format!("{}@{}", tool.name, members.join("+"))
         }
-        Provider::Server(_) | Provider::Core(_) => tool.name.to_string(),
+        Provider::Server(_) | Provider::Core(_) | Provider::Workflow(_) => tool.name.to_string(),
     };
     let tools: Vec<String> = world.tools().map(tool).collect();
     tools.join(" ")

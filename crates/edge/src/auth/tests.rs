@@ -43,6 +43,7 @@ fn engine() -> Arc<Engine> {
         debounce: Duration::ZERO,
         shown: Arc::default(),
         hash: String::new(),
+        workflows: countersign_engine::Workflows::default(),
     };
     Engine::start(settings, &[], Ledger::memory())
 }

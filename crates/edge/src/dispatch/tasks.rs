@@ -54,7 +54,7 @@ pub(super) fn check_parameter(asking: &Asking, name: &str) -> Result<(), Fault> 
     let takes_tasks = world.tool(name).is_none_or(|tool| match &tool.provider {
         // Which member of a family runs the call is not known yet, so each must take tasks.
         Provider::Server(_) | Provider::Family(_) => tool.servers().all(is_legacy),
-        Provider::Core(_) => false,
+        Provider::Core(_) | Provider::Workflow(_) => false,
     });
     if takes_tasks {
         return Ok(());

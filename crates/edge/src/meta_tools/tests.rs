@@ -137,6 +137,7 @@ fn world_of(servers: Vec<Server>) -> World {
     };
     World {
         catalogue: Arc::new(Catalogue::build(Parts {
+            workflows: Arc::default(),
             version: 1,
             naming,
             servers,

@@ -258,6 +258,7 @@ impl<'a> Entry<'a> {
             Provider::Server(server) => (Some(server.as_str()), "tool"),
             Provider::Family(family) => (Some(family.family.as_str()), "tool"),
             Provider::Core(_) => (None, "core"),
+            Provider::Workflow(_) => (None, "workflow"),
         };
         Self {
             name: tool.name.as_str(),
@@ -285,13 +286,21 @@ fn labels_of<'a>(view: View<'a>, server: &ServerName) -> Option<&'a BTreeMap<Str
 /// Whether one of the servers that run a tool carries all of some labels.
 fn carries(view: View<'_>, tool: &Tool, wanted: &BTreeMap<String, String>) -> bool {
     let has_all = |labels: &BTreeMap<String, String>| wanted.iter().all(|(key, value)| labels.get(key) == Some(value));
+    if let Provider::Workflow(workflow) = &tool.provider {
+        return has_all(&workflow.draft().labels);
+    }
     tool.servers()
         .any(|server| labels_of(view, server).is_some_and(has_all))
 }
 
 /// The labels that hold whichever server runs a tool.
 fn shared_labels<'a>(view: View<'a>, tool: &'a Tool) -> BTreeMap<&'a str, &'a str> {
-    let mut servers = tool.servers().filter_map(|server| labels_of(view, server));
+    let own = match &tool.provider {
+        Provider::Workflow(workflow) => Some(&workflow.draft().labels),
+        Provider::Server(_) | Provider::Family(_) | Provider::Core(_) => None,
+    };
+    let servers = tool.servers().filter_map(|server| labels_of(view, server));
+    let mut servers = own.into_iter().chain(servers);
     let mut shared: BTreeMap<&str, &str> = servers
         .next()
         .into_iter()

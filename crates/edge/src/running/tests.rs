@@ -41,6 +41,7 @@ fn shared() -> Arc<Shared> {
         listed_as: Principal::local().key().clone(),
         debounce: Duration::ZERO,
         shown: Arc::default(),
+        workflows: countersign_engine::Workflows::default(),
         hash: String::new(),
     };
     Arc::new(Shared::new(

@@ -61,6 +61,7 @@ pub(crate) async fn engine(entries: &[Arc<ServerEntry>]) -> (Arc<Engine>, Ledger
         pages: None,
         shown: Arc::new(Value::Null),
         hash: "none".to_owned(),
+        workflows: countersign_engine::Workflows::default(),
     };
     (Engine::start(settings, entries, ledger.clone()), ledger)
 }

@@ -55,7 +55,42 @@ impl Arguments {
             .ok_or_else(|| self.bad(format_args!("`limit` must be a whole number from 1 to {most}")))
     }
 
-    fn bad(&self, what: std::fmt::Arguments<'_>) -> Trouble {
+    /// How many are passed over; none where nothing is given.
+    ///
+    /// # Errors
+    /// When it is no count.
+    pub(super) fn offset(&self) -> Result<usize, Trouble> {
+        let Some(given) = self.given.get("offset") else {
+            return Ok(0);
+        };
+        let offset = given.as_u64().and_then(|offset| usize::try_from(offset).ok());
+        offset.ok_or_else(|| self.bad(format_args!("`offset` must be a whole number from 0")))
+    }
+
+    /// A string that is needed.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(super) fn text(&self, name: &str) -> Result<&str, Trouble> {
+        let text = self.given.get(name).and_then(Value::as_str);
+        text.ok_or_else(|| self.bad(format_args!("`{name}` is required and must be a string")))
+    }
+
+    /// A string that may be left out.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub(super) fn optional(&self, name: &str) -> Result<Option<&str>, Trouble> {
+        match self.given.get(name) {
+            None => Ok(None),
+            Some(given) => match given.as_str() {
+                Some(text) => Ok(Some(text)),
+                None => Err(self.bad(format_args!("`{name}` must be a string"))),
+            },
+        }
+    }
+
+    pub(super) fn bad(&self, what: std::fmt::Arguments<'_>) -> Trouble {
         Trouble {
             code: "bad_arguments",
             message: format!("{}: {what}", self.tool.name()),

@@ -7,6 +7,7 @@ use super::*;
 
 fn catalogue() -> Arc<Catalogue> {
     Arc::new(Catalogue::build(Parts {
+        workflows: Arc::default(),
         version: 1,
         naming: Naming {
             prefix: "x".to_owned(),

@@ -165,6 +165,7 @@ impl Bench {
             ..Listing::default()
         };
         let catalogue = Arc::new(Catalogue::build(Parts {
+            workflows: Arc::default(),
             version: 1,
             naming: Naming {
                 prefix: "x".to_owned(),

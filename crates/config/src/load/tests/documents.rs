@@ -72,6 +72,18 @@ fn every_example_of_countersign_yaml_loads() {
 }
 
 #[test]
+fn every_example_of_a_workflow_loads() {
+    let blocks = blocks("yaml workflow");
+    assert!(blocks.len() >= 3);
+    for (page, block) in blocks {
+        let files = Files::of("conf", &[("mcp.json", "{}")]).with_workflows(&[("example", &block)]);
+        let loaded = evaluate(&files, &environment()).result.unwrap();
+        assert!(loaded.set_aside.is_empty(), "{page}\n{block}\n{:?}", loaded.set_aside);
+        assert_eq!(loaded.workflows.len(), 1, "{page}\n{block}");
+    }
+}
+
+#[test]
 fn every_example_of_mcp_json_loads() {
     let blocks = blocks("jsonc");
     assert!(blocks.len() >= 6);

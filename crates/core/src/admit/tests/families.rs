@@ -39,6 +39,7 @@ fn world_of(argument: &str) -> World {
     ];
     let (mut world, _) = open_world();
     world.catalogue = Arc::new(Catalogue::build(Parts {
+        workflows: Arc::default(),
         version: 1,
         naming: Naming {
             prefix: "x".to_owned(),

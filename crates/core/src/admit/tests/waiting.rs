@@ -27,6 +27,7 @@ fn waiting() -> World {
     );
     mail.listing = Arc::default();
     world.catalogue = Arc::new(Catalogue::build(Parts {
+        workflows: Arc::default(),
         version: 1,
         naming: Naming {
             prefix: "x".to_owned(),

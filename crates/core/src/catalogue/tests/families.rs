@@ -420,7 +420,7 @@ proptest! {
 
     #[test]
     fn a_snapshot_built_on_another_has_the_same_families(before in members(), after in members()) {
-        let parts = |version, members| Parts { version, naming: naming(), servers: fleet_of(members) };
+        let parts = |version, members| Parts { workflows: Arc::default(), version, naming: naming(), servers: fleet_of(members) };
         let mut first = fleet_of(&before);
         let old = build(first.clone());
         // Servers that stay keep their very definitions, as they do between two snapshots of the engine.
@@ -457,7 +457,7 @@ proptest! {
                         let subject = Some(definition.name.to_string());
                         prop_assert!(catalogue.findings().iter().any(|f| f.is_about(name) && f.subject == subject));
                     }
-                    Provider::Core(_) => prop_assert!(false),
+                    Provider::Core(_) | Provider::Workflow(_) => prop_assert!(false),
                 }
             }
         }

@@ -62,6 +62,7 @@ fn parts(fleet: &Fleet) -> Parts {
         server
     };
     Parts {
+        workflows: Arc::default(),
         version: 3,
         naming: naming(),
         servers: fleet.iter().map(server).collect(),
@@ -108,6 +109,7 @@ fn changes_of_one_large_server_give_what_a_whole_build_gives() {
     for change in changes {
         let (next, full) = (
             before.next(Parts {
+                workflows: Arc::default(),
                 version: 7,
                 naming: naming(),
                 servers: vec![many(change)],

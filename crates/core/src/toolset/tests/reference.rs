@@ -153,7 +153,7 @@ fn places(catalogue: &Catalogue) -> Vec<Place<'_>> {
         };
         match &tool.provider {
             Provider::Server(server) => add(Some(server), &tool.definition, tool.classified),
-            Provider::Core(_) => add(None, &tool.definition, tool.classified),
+            Provider::Core(_) | Provider::Workflow(_) => add(None, &tool.definition, tool.classified),
             Provider::Family(family) => {
                 for (server, member) in &family.members {
                     add(Some(server), &member.definition, member.classified);
@@ -198,7 +198,7 @@ fn selects(rule: &Rule, place: &Place<'_>, presets: &Presets) -> bool {
         Rule::Server(said) => {
             let of_family = match &place.tool.provider {
                 Provider::Family(family) => family.family.as_str() == &**said,
-                Provider::Server(_) | Provider::Core(_) => false,
+                Provider::Server(_) | Provider::Core(_) | Provider::Workflow(_) => false,
             };
             of_family || server.is_some_and(|server| server.name.as_str() == &**said)
         }

@@ -356,6 +356,7 @@ fn with_bare_names(world: World, fleet: &[Member]) -> World {
         Arc::make_mut(&mut server.entry).tool_prefix = Some(String::new());
     }
     let catalogue = Catalogue::build(Parts {
+        workflows: Arc::default(),
         version: 1,
         naming: Naming {
             prefix: "x".to_owned(),
