@@ -1,14 +1,17 @@
 // Sessions that are bound to a person and a toolset, and people with tokens of their own, against the real gateway.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { open, until } from './lib/clients.mjs';
-import { configuration, serve } from './lib/gateway.mjs';
+import { BINARY, configuration, environment, serve } from './lib/gateway.mjs';
 import { issuer, seconds } from './lib/issuer.mjs';
 import { files, filesystem } from './lib/servers.mjs';
 
+const run = promisify(execFile);
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 const STARTER = 'key-of-the-session-starter';
 const OPERATOR = 'key-of-the-operator';
@@ -283,6 +286,12 @@ describe('bound sessions and people', () => {
     assert.equal(await status(actor('short')), 401);
     assert.ok(!(await names(await connect(actor('kept')))).includes('x_files_write_file'));
     for (const secret of [STARTER, OPERATOR, 'eyJ']) assert.ok(!told.includes(secret), 'the log shows no credential');
+  });
+
+  test('countersign tools brings a key, and says with exit code 3 that it has none', async () => {
+    const tools = (env) => run(BINARY, ['tools', 'list', '--url', gateway.url], { env: environment(env) });
+    assert.match((await tools({ COUNTERSIGN_BEARER: OPERATOR })).stdout, /x_files_read_text_file/);
+    await assert.rejects(tools({ COUNTERSIGN_BEARER: '' }), (error) => error.code === 3 && /COUNTERSIGN_BEARER/.test(error.stderr));
   });
 
   test('keys that fail again and again are throttled, and good ones are not', async () => {

@@ -1,5 +1,6 @@
 //! Who asks: a bearer key, a person's token or an actor's token becomes the principal of one request (spec 4.1, 3.4).
 
+mod callers;
 mod challenge;
 mod clock;
 mod jwks;
@@ -15,22 +16,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use countersign_core::exact::Digest;
-use countersign_core::identity::{ActorTokens, Binders, Identities, Issuer, Key};
-use countersign_core::principal::{Authentication, Caller, Endpoint, Principal, Standing};
+use countersign_core::identity::{ActorTokens, Binders, Identities, Issuer};
+use countersign_core::principal::{Authentication, Caller, Endpoint, Principal};
 use countersign_core::stages::Toolset;
 use countersign_core::time::Millis;
-use countersign_core::toolset::{Origin, Selectors};
-use countersign_engine::{Binding, Engine};
+use countersign_engine::Engine;
 use countersign_fetch::{Fetcher, Limits};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
+use self::callers::{UNSCOPED, bound_person, bound_toolset, holder, person_of};
 use self::clock::Clock;
 use self::known::{Known, Tokens, Who};
 use self::source::{Source, Unfound, Whose};
 use self::standing::Streams;
 use self::throttle::Throttle;
-use self::token::{Claims, Expected, Fault, Token};
+use self::token::{Expected, Fault, Token};
 
 pub(crate) use challenge::{METADATA, challenge, metadata};
 pub(crate) use standing::End;
@@ -155,11 +156,6 @@ impl Admitted {
         }
     }
 }
-
-/// What a request is bounded by before it names a toolset itself.
-const UNSCOPED: Toolset = Toolset::Unscoped {
-    because: "the request names no toolset",
-};
 
 impl Memory {
     pub(crate) fn new() -> Arc<Self> {
@@ -443,64 +439,6 @@ async fn verified(source: &Arc<Source>, token: &Token<'_>) -> Result<u64, Denied
     })?;
     token.verify(&found.key)?;
     Ok(found.number)
-}
-
-fn holder(key: &Key) -> KeyHolder {
-    let connection = key.caller_id.as_ref().unwrap_or(&key.name);
-    let name = Arc::clone(&key.name);
-    let principal = Principal::of(&key.subject, connection, Authentication::Key { name }).with(key.standing.clone());
-    let toolset = match &key.toolset {
-        None => UNSCOPED,
-        Some(list) => UNSCOPED.narrowed(Origin::Key, Selectors::parse_list(list)),
-    };
-    KeyHolder {
-        principal: Arc::new(principal),
-        toolset,
-    }
-}
-
-fn person_of(claims: &Claims, issuer: &Issuer) -> Result<Principal, Fault> {
-    let subject = claims.text(&issuer.subject_claim)?;
-    let client = claims.first(issuer.client_claims.iter().map(|name| &**name))?;
-    let shared = |texts: Vec<&str>| texts.into_iter().map(Arc::from).collect::<Arc<[Arc<str>]>>();
-    let roles = match &issuer.roles_claim {
-        Some(name) => shared(claims.texts(name)?),
-        None => Arc::default(),
-    };
-    let groups = claims.texts("groups").map(shared).unwrap_or_default();
-    let authentication = Authentication::Token {
-        issuer: Arc::clone(&issuer.issuer),
-    };
-    let standing = Standing {
-        roles,
-        plan: None,
-        groups,
-    };
-    Ok(Principal::of(subject, client.unwrap_or(&issuer.issuer), authentication).with(standing))
-}
-
-/// The person that a binding names. All Sessions of one person that one issuer vouches for are one connection of it, so
-/// that what the person signed in to once serves each of them.
-fn bound_person(binding: &Binding, issuer: &Arc<str>) -> Principal {
-    let authentication = Authentication::Bound {
-        session: Arc::clone(&binding.session),
-        issuer: Arc::clone(issuer),
-    };
-    let standing = Standing {
-        roles: binding.roles.iter().map(|role| Arc::from(role.as_str())).collect(),
-        plan: binding.plan.as_deref().map(Arc::from),
-        groups: Arc::default(),
-    };
-    Principal::of(&binding.subject, issuer, authentication).with(standing)
-}
-
-fn bound_toolset(binding: &Binding) -> Toolset {
-    match &binding.toolset {
-        None => Toolset::Unscoped {
-            because: "neither the request nor the session's binding names a toolset",
-        },
-        Some(list) => UNSCOPED.narrowed(Origin::Bound, Selectors::parse_list(list)),
-    }
 }
 
 /// The one bearer of a request (RFC 6750 section 2.1).

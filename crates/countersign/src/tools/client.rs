@@ -7,8 +7,8 @@ use countersign_wire::rpc::{self, Message};
 use countersign_wire::sse::Decoder;
 use countersign_wire::version::Version;
 use countersign_wire::{codes, headers, meta, object, param_headers};
-use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{Method, Request, Response, StatusCode, Uri};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -24,6 +24,8 @@ use crate::out;
 const LARGEST: usize = 256 * 1024 * 1024;
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
+/// The variable that holds a key or token for the gateway. No flag does: other users of this machine see flags.
+const BEARER: &str = "COUNTERSIGN_BEARER";
 /// The one request that is under way.
 const ID: &str = "1";
 
@@ -31,6 +33,8 @@ const ID: &str = "1";
 #[derive(Debug)]
 pub(super) struct Client {
     url: Uri,
+    /// What lets it in where the gateway asks who calls.
+    bearer: Option<HeaderValue>,
     http: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
 }
 
@@ -69,6 +73,21 @@ impl From<Failure> for Refused {
     }
 }
 
+/// The header that lets this client in; `None` where nothing is set.
+fn bearer() -> Result<Option<HeaderValue>, Failure> {
+    let Some(set) = std::env::var(BEARER).ok().filter(|set| !set.is_empty()) else {
+        return Ok(None);
+    };
+    let mut value = HeaderValue::from_str(&format!("Bearer {set}")).map_err(|_error| {
+        Failure::configuration(
+            format_args!("the variable {BEARER} holds what no header may hold"),
+            "put one key or token into it, without line ends",
+        )
+    })?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}
+
 impl Client {
     /// A client for that address; nothing is sent yet.
     pub(super) fn new(url: Uri) -> Result<Self, Failure> {
@@ -85,6 +104,7 @@ impl Client {
         let connector = tls.https_or_http().enable_http1().wrap_connector(tcp);
         Ok(Self {
             url,
+            bearer: bearer()?,
             http: legacy::Client::builder(TokioExecutor::new()).build(connector),
         })
     }
@@ -170,6 +190,9 @@ impl Client {
         if let Some(name) = name {
             request = request.header("mcp-name", headers::encode(name));
         }
+        if let Some(bearer) = &self.bearer {
+            request = request.header(AUTHORIZATION, bearer);
+        }
         for (name, value) in mirrored {
             request = request.header(name, value);
         }
@@ -226,13 +249,18 @@ impl Client {
             Some(Err(Refused::Answered { message, .. })) => message,
             Some(_) | None => text.chars().take(200).collect(),
         };
+        let help = if status == StatusCode::UNAUTHORIZED {
+            "put a key or token of the gateway into the variable COUNTERSIGN_BEARER"
+        } else {
+            "use an address that the gateway knows as its own: its listen address, public_url or one of allowed_hosts"
+        };
         Failure::authentication(
             format_args!(
                 "{} does not let this client in ({status}): {}",
                 self.url,
                 out::harmless(said.trim())
             ),
-            "use an address that the gateway knows as its own: its listen address, public_url or one of allowed_hosts",
+            help,
         )
     }
 

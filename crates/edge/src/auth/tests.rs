@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use countersign_core::catalogue::Naming;
-use countersign_engine::{Bind, UpstreamSettings};
+use countersign_core::identity::Key;
+use countersign_core::principal::Standing;
+use countersign_engine::{Bind, Binding, UpstreamSettings};
 use countersign_store::Ledger;
 use http::HeaderValue;
 use serde_json::{Value, json};
