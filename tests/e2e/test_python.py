@@ -12,7 +12,9 @@ import tempfile
 import time
 import unittest
 
+import httpx2
 from mcp import Client, StdioServerParameters, types
+from mcp.client.streamable_http import streamable_http_client
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -216,6 +218,51 @@ for surface in ("meta", "direct"):
     for transport in ("http", "stdio"):
         for mode in ("auto", "legacy"):
             add(surface, transport, mode)
+
+class ToolsetTest(unittest.TestCase):
+    """Two agents of one person, each with the header of its own toolset, at the same time."""
+
+    def test_two_agents_with_different_toolsets_never_see_each_others_tools(self):
+        place = Place("meta")
+        with contextlib.ExitStack() as stack:
+            stack.callback(place.folder.cleanup)
+            gateway = Gateway(place.config)
+            stack.callback(gateway.log.close)
+            stack.callback(gateway.stop)
+            for mode in ("auto", "legacy"):
+                with self.subTest(mode=mode):
+                    asyncio.run(asyncio.wait_for(self.agents(gateway.url, mode), 240))
+
+    async def agents(self, url, mode):
+        async with contextlib.AsyncExitStack() as stack:
+            agents = []
+            for toolset in ("server:time", "server:files"):
+                headers = {"X-Countersign-Toolset": toolset}
+                http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=60))
+                transport = streamable_http_client(url, http_client=http)
+                agents.append((toolset, await stack.enter_async_context(Client(transport, mode=mode))))
+            await self.wait_for_servers(agents)
+            for _ in range(25):
+                await asyncio.gather(*(self.look(*agent) for agent in agents))
+
+    async def wait_for_servers(self, agents):
+        end = time.monotonic() + 120
+        for _, client in agents:
+            while (await client.call_tool("list_tools", {})).structured_content["total"] == 0:
+                self.assertLess(time.monotonic(), end, "not listed")
+                await asyncio.sleep(0.1)
+
+    async def look(self, toolset, client):
+        server = toolset.split(":")[1]
+        found = (await client.call_tool("list_tools", {"limit": 100})).structured_content
+        self.assertEqual(found["toolset"], [toolset])
+        self.assertEqual({tool["server"] for tool in found["tools"]}, {server})
+        other = "x_files_list_allowed_directories" if server == "time" else "x_time_get_current_time"
+        refused = await client.call_tool("call_tool", {"name": other, "arguments": {}})
+        self.assertTrue(refused.is_error)
+        self.assertEqual(text(refused), f'tool "{other}" is outside the toolset [{toolset}]')
+        self.assertEqual(refused.structured_content["code"], "outside_toolset")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -59,6 +59,8 @@ mod servers;
 mod sessions;
 #[path = "faults/standing.rs"]
 mod standing;
+#[path = "faults/toolsets.rs"]
+mod toolsets;
 #[path = "faults/unicode.rs"]
 mod unicode;
 #[path = "faults/upstream.rs"]

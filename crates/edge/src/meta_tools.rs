@@ -80,9 +80,9 @@ pub(crate) fn find(name: &str) -> Option<MetaTool> {
     MetaTool::ALL.iter().copied().find(|tool| tool.name() == name)
 }
 
-/// A refusal as the result of a tool: its sentence, and structured with all that it says.
-pub(crate) fn refused(refusal: Refusal) -> String {
-    Failure::from(refusal).render()
+/// All that a refusal says, as one JSON object.
+pub(crate) fn said(refusal: Refusal) -> String {
+    answer::structured(&Failure::from(refusal)).unwrap_or_else(|_| "{}".to_owned())
 }
 
 /// The definitions of all meta-tools as one JSON array, for `tools/list` on the `meta` surface.

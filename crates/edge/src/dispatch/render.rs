@@ -79,9 +79,9 @@ pub(super) fn render(frame: &Frame, (engine, caller): (&Engine, &Caller), outcom
             let error = bridge::error_for(frame.version, frame.method.word(), error.get());
             Answer::raw_error(frame.version, &frame.id, &error)
         }
-        // A client that lists within the toolset knows no output schema of what is outside.
         Outcome::Refused(refusal) if frame.method == Method::CallTool && refusal.code == Code::OutsideToolset => {
-            own_result(frame, &meta_tools::refused(refusal))
+            let said = meta_tools::said(refusal.clone());
+            error_result(frame, (engine, caller), &refusal.sentence, &said)
         }
         Outcome::Refused(refusal) if is_for_the_model(refusal.code) => {
             failed(frame, (engine, caller), refusal.code.word(), &refusal.sentence)
@@ -199,11 +199,11 @@ fn auth_required(frame: &Frame, world: (&Engine, &Caller), required: &AuthRequir
 
 /// An error of a tool, as a result that a model reads.
 fn error_result(frame: &Frame, (engine, caller): (&Engine, &Caller), sentence: &str, said: &str) -> Answer {
-    let catalogue = engine.catalogue_of(caller);
-    let has_output_schema = catalogue
+    let world = engine.world(caller);
+    let has_output_schema = world
         .tool(&frame.subject)
         .is_some_and(|tool| tool.definition.output_schema.is_some());
-    // Clients check structured content against the tool's own output schema, errors included.
+    // Clients check structured content against the output schema of a tool that is listed, errors included.
     let result = if has_output_schema {
         let result = authored::tool_error(sentence, None);
         let meta = format!(r#"{{"countersign/outcome":{said}}}"#);

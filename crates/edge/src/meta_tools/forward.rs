@@ -115,7 +115,7 @@ fn settled(outcome: Outcome) -> Settled {
 }
 
 fn refused(refusal: Refusal) -> MetaAnswer {
-    let result = super::refused(refusal.clone());
+    let result = Failure::from(refusal.clone()).render();
     MetaAnswer::Refused { refusal, result }
 }
 

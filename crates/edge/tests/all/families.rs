@@ -94,3 +94,44 @@ async fn a_stopped_member_leaves_and_a_family_without_members_says_who_is_stoppe
     stop("east").await;
     until("servers east, west are unavailable: they were stopped with core_server_stop; core_server_start starts one again").await;
 }
+
+#[tokio::test]
+async fn a_family_has_the_members_that_the_toolset_selects_and_the_others_are_refused() {
+    let (_east, one) = member("east").await;
+    let (west, two) = member("west").await;
+    let gateway = Gateway::start(direct(), &[two, one]).await;
+    let session = gateway.session().await;
+    let ask = async |method: &str, params: Value| {
+        let body = json!({"jsonrpc":"2.0","id":1,"method":method,"params":params}).to_string();
+        let toolset = "X-Countersign-Toolset: server:east";
+        gateway.post(&[session, toolset], &body).await.result()
+    };
+    let list = ask("tools/list", json!({})).await;
+    let tools = list["tools"].as_array().expect("a list");
+    assert_eq!(tools.len(), 1, "{list}");
+    assert_eq!(
+        tools[0]["inputSchema"]["properties"]["cluster"]["enum"],
+        json!(["east"])
+    );
+    let call = |arguments: Value| json!({"name":"x_k8s_pods","arguments":arguments});
+    let ran = ask("tools/call", call(json!({"cluster":"east"}))).await;
+    assert_eq!(ran["structuredContent"]["at"], "east", "{ran}");
+    let refused = ask("tools/call", call(json!({"cluster":"west"}))).await;
+    assert_eq!(
+        refused["content"][0]["text"],
+        "tool \"x_k8s_pods\" on server \"west\" is outside the toolset [server:east]"
+    );
+    // The tool is listed, so that structured content would have to match its output schema.
+    assert!(refused.get("structuredContent").is_none(), "{refused}");
+    let said = &refused["_meta"]["countersign/outcome"];
+    assert_eq!(
+        (&said["code"], &said["server"]),
+        (&json!("outside_toolset"), &json!("west"))
+    );
+    let missing = ask("tools/call", call(json!({}))).await;
+    assert!(
+        missing.to_string().contains("provided by a family on servers east;"),
+        "{missing}"
+    );
+    assert_eq!(west.count("tools/call"), 0);
+}
