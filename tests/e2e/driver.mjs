@@ -3,6 +3,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { Browser, followLink } from './lib/browser.mjs';
 import { until } from './lib/clients.mjs';
 import { configuration, serve } from './lib/gateway.mjs';
 import { MODERN, RawHttp } from './lib/raw.mjs';
@@ -30,12 +31,39 @@ const scenarios = {
     for (const tool of await tools()) await call(raw, tool.name, { region: 'us-west1', value: 'x' });
   },
   'json-schema-ref-no-deref': ({ tools }) => tools(),
+  'auth/resource-mismatch': refused,
+  'auth/iss-supported-missing': refused,
+  'auth/iss-wrong-issuer': refused,
+  'auth/iss-unexpected': refused,
+  'auth/iss-normalized': refused,
+  'auth/metadata-issuer-mismatch': refused,
+  'auth/scope-retry-limit': refused,
   'json-schema-2020-12-preservation': async ({ raw, tools }) => {
     const focal = (await tools()).find((tool) => tool.inputSchema.$defs !== undefined);
     const echo = (await tools()).find((tool) => tool.inputSchema.properties?.schema !== undefined && tool !== focal);
     await call(raw, echo.name, { schema: focal.inputSchema });
   },
 };
+
+/** Signs in, lists and calls everything, and signs in again where more is asked for. */
+async function auth({ raw, tools }) {
+  const browser = new Browser();
+  for (let round = 0; round < 4; round++) {
+    // The link comes as a question to the caller, or as a result, whichever its abilities are.
+    const login = JSON.stringify(await raw.result('tools/call', { name: 'core_auth_login', arguments: { server: 'suite' } }));
+    const link = /http[^"\\ ]*\/oauth\/start\?ticket=[^"\\ ]*/.exec(login);
+    if (link) await followLink(link[0], browser);
+    await until('the server is listed or refuses', async () => ['ready', 'auth_required', 'unavailable'].includes((await state()).state));
+    const results = [];
+    for (const { name } of await tools()) results.push(await call(raw, name));
+    if (results.length > 0 && !results.some((result) => result.isError)) return;
+  }
+}
+
+/** Signs in where nobody may be signed in: the suite looks at what is sent. */
+async function refused(all) {
+  await auth(all).catch((error) => console.error(`refused: ${error.message}`));
+}
 
 /** A call by its exposed name; what the suite's server makes of it is the suite's to judge. */
 async function call(raw, name, args = {}, more = {}) {
@@ -96,18 +124,29 @@ async function elicitation() {
 }
 
 const server = { type: 'http', url, toolPrefix: '' };
+if (scenario.startsWith('auth/')) {
+  const client = context.client_id ? { clientId: context.client_id, ...(context.client_secret ? { clientSecret: context.client_secret } : {}) } : {};
+  // The suite's authorization server reads no document; it only wants to see this address.
+  const documented = scenario === 'auth/basic-cimd' ? { clientId: 'https://conformance-test.local/client-metadata.json' } : {};
+  server.auth = { oauth: { allowedHosts: ['localhost', '127.0.0.1'], ...client, ...documented } };
+}
 const gateway = await serve(configuration({ suite: server }, { surface: 'direct', name_prefix: '' }));
 try {
   const raw = await RawHttp.open(gateway.url, version);
   // The tools of the suite's server, without the gateway's own.
   const tools = async () =>
     (await raw.list('tools/list', 'tools')).map((tool) => JSON.parse(tool)).filter((tool) => !tool.name.startsWith('core_'));
-  await until('the server is listed', async () => JSON.parse(await fetchText('/ready')).servers[0].state === 'ready');
-  await (scenarios[scenario] ?? unknown)({ raw, tools });
+  if (!server.auth) await until('the server is listed', async () => (await state()).state === 'ready');
+  await (scenarios[scenario] ?? (server.auth ? auth : unknown))({ raw, tools });
   await raw.close();
 } finally {
   if (process.env.COUNTERSIGN_LOGS) console.error(gateway.log());
   await gateway.stop();
+}
+
+/** How the suite's server stands. */
+async function state() {
+  return JSON.parse(await fetchText('/ready')).servers[0];
 }
 
 async function fetchText(path) {

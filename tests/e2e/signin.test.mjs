@@ -21,7 +21,7 @@ function place(url) {
   // The authorization server is on this machine, and another origin than the server that names it.
   const mcp = { mcpServers: { shop: { url, auth: { oauth: { allowedHosts: ['127.0.0.1'] } } } } };
   writeFileSync(join(dir, 'mcp.json'), JSON.stringify(mcp));
-  const key = (name) => ({ name, subject: name, key_sha256: createHash('sha256').update(`key of ${name}`).digest('hex') });
+  const key = (name) => ({ name, subject: name, key_sha256: createHash('sha256').update(`key-of-${name}`).digest('hex') });
   writeFileSync(join(dir, 'identities.yaml'), JSON.stringify({ keys: [key('ada'), key('bob')] }));
   return dir;
 }
@@ -34,7 +34,7 @@ async function serve(dir, env = { COUNTERSIGN_KEY: KEY }) {
 /** A client that connects as one of the two, and what it hears of list changes. */
 async function connect(gateway, name) {
   const changes = [];
-  const headers = { authorization: `Bearer key of ${name}` };
+  const headers = { authorization: `Bearer key-of-${name}` };
   const client = await open('v2-legacy', { url: gateway.url, headers }, { changed: (list) => changes.push(list), abilities: {} });
   const names = async () => (await client.tools()).map((tool) => tool.name).filter((tool) => tool.startsWith('x_shop_'));
   return { client, changes, names, call: (tool) => client.call(tool, {}) };

@@ -153,6 +153,12 @@ impl Keeper {
         if has { Standing::SignedIn } else { Standing::Required }
     }
 
+    /// Whether a request of a principal that is signed in needed more than it granted.
+    pub(crate) fn lacks_scope(&self, site: &Site, principal: &PrincipalKey) -> bool {
+        self.grant(site, principal)
+            .is_some_and(|grant| !grant.wanted().is_empty())
+    }
+
     /// Takes the bearer token that a principal connected with.
     pub(crate) fn present(&self, principal: &PrincipalKey, token: &Secret, ends: Option<Millis>) {
         self.presented.present(principal, token, ends, &self.tools.ending);

@@ -259,6 +259,12 @@ impl Upstreams {
         self.pool.standing(server, principal)
     }
 
+    /// Whether a principal that is signed in must sign in again for what a request of its needed.
+    #[must_use]
+    pub fn lacks_scope(&self, server: &ServerName, principal: &PrincipalKey) -> bool {
+        self.pool.lacks_scope(server, principal)
+    }
+
     /// Takes the bearer token that a principal connected with, for servers that it is forwarded to or exchanged for;
     /// cheap when it is the one that is known. It is held in memory until it ends.
     pub fn present(&self, principal: &PrincipalKey, token: &Secret, ends: Option<Millis>) {

@@ -157,6 +157,13 @@ impl Pool {
         site.map_or(Standing::NotNeeded, |site| self.common.keeper.standing(site, principal))
     }
 
+    /// Whether a principal that is signed in must sign in again for what a request of its needed.
+    pub(crate) fn lacks_scope(&self, name: &ServerName, principal: &PrincipalKey) -> bool {
+        let server = self.server(name);
+        let site = server.as_ref().and_then(|server| server.site());
+        site.is_some_and(|site| self.common.keeper.lacks_scope(site, principal))
+    }
+
     /// Takes the bearer token that a principal connected with.
     pub(crate) fn present(&self, principal: &PrincipalKey, token: &Secret, ends: Option<Millis>) {
         self.common.keeper.present(principal, token, ends);

@@ -1,5 +1,6 @@
 //! One server of the catalogue file: its connections, one per principal or one for all.
 
+mod sign_in;
 mod slot;
 
 use std::collections::HashMap;
@@ -18,10 +19,10 @@ use slot::{Place, Slot};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::auth::{Keeper, Site, Standing};
+use crate::auth::{Keeper, Site};
 use crate::backoff::{Backoff, Wait};
 use crate::connect::{Recipe, connect};
-use crate::connection::{Connection, Link, Whose};
+use crate::connection::{Connection, Whose};
 use crate::ending::Ending;
 use crate::events::Events;
 use crate::exchange::Unmade;
@@ -134,24 +135,11 @@ impl Server {
         }
     }
 
-    /// The error for a server that takes no credential which its principal has.
-    pub(crate) fn requires_sign_in(&self, reason: impl Into<String>) -> Error {
-        Error::AuthRequired {
-            server: self.entry.name.clone(),
-            reason: reason.into(),
-        }
-    }
-
     fn error(&self, unmade: Unmade) -> Error {
         match unmade {
             Unmade::Unusable(reason) => self.unavailable(reason),
             Unmade::SignIn(reason) => self.requires_sign_in(reason),
         }
-    }
-
-    /// How it is signed in to, where principals have credentials of their own.
-    pub(crate) fn site(&self) -> Option<&Arc<Site>> {
-        self.site.as_ref()
     }
 
     /// How it is reached.
@@ -163,40 +151,6 @@ impl Server {
                 PrivateNetwork::Screened => Screen::Others,
             },
             limit: self.settings.response_bytes,
-        }
-    }
-
-    /// A connection whose grant is gone takes no new call; the next one has the grant that is in force then.
-    pub(crate) fn set_aside_if_signed_out(self: &Arc<Self>, connection: &Arc<Connection>) {
-        if let Link::Http(link) = &connection.link
-            && link.is_signed_out()
-        {
-            self.set_aside(connection.principal.as_ref(), "its principal must sign in");
-        }
-    }
-
-    /// A principal's own connection takes no new call and ends when its calls have ended.
-    pub(crate) fn set_aside(&self, principal: Option<&PrincipalKey>, reason: &'static str) {
-        let connection = {
-            let mut state = self.lock();
-            state.slots.get_mut(&principal.cloned()).and_then(Slot::taken)
-        };
-        if let Some(connection) = connection {
-            self.ending.spawn_until(async move {
-                connection.idle().await;
-                connection.close(reason).await;
-            });
-        }
-    }
-
-    /// Ends a principal's own connection, and waits until nothing of it is left; the next use makes another.
-    pub(crate) async fn end_of(&self, principal: &PrincipalKey, reason: &str) {
-        let connection = {
-            let mut state = self.lock();
-            state.slots.get_mut(&Some(principal.clone())).and_then(Slot::taken)
-        };
-        if let Some(connection) = connection {
-            connection.close(reason).await;
         }
     }
 
@@ -308,16 +262,6 @@ impl Server {
             (Phase::Retired, _) => Err("its entry was changed or removed".to_owned()),
             (Phase::Serving, Start::Suspended) => Err("its entry suspends it".to_owned()),
             (Phase::Serving, Start::Boot | Start::Lazy) => Ok(()),
-        }
-    }
-
-    /// Whether the principal has a credential, where it needs one. A renewal may still find that it is good no longer.
-    fn check_sign_in(&self, key: Option<&PrincipalKey>) -> Result<(), Unmade> {
-        match (&self.site, key) {
-            (Some(site), Some(principal)) if self.keeper.standing(site, principal) == Standing::Required => {
-                Err(Unmade::SignIn(site.missing().to_owned()))
-            }
-            _ => Ok(()),
         }
     }
 

@@ -17,8 +17,9 @@ pub(super) async fn login(engine: &Engine, caller: &Caller, server: &str) -> Res
     if engine.shared.is_signed_in(&entry.name, caller.principal.key()) {
         engine.listed_again(&caller.principal, &entry.name).await;
     }
-    // A grant that its server no longer takes shows by the listing.
-    if engine.shared.is_signed_in(&entry.name, caller.principal.key()) {
+    // A grant that its server no longer takes shows by the listing, or was not enough for a request of the caller's.
+    let key = caller.principal.key();
+    if engine.shared.is_signed_in(&entry.name, key) && !engine.shared.upstreams.lacks_scope(&entry.name, key) {
         return Ok(Said::Value(json!({"status": "signed_in", "server": entry.name})));
     }
     let required = engine.auth_required(&caller.principal, &entry, AskedBy::Login);

@@ -172,7 +172,7 @@ mod tests {
             (r#"Bearer scope="a\"b""#, Some((none.clone(), vec![], none.clone()))),
             (
                 r#"Bearer resource_metadata="unclosed"#,
-                Some((some("unclosed"), vec![], none.clone())),
+                Some((some("unclosed"), vec![], None)),
             ),
             ("Negotiate", None),
             ("", None),

@@ -30,17 +30,16 @@ pub(crate) struct Found {
 pub(crate) async fn discover(fetcher: &Fetcher, site: &Site, challenge: Option<&Challenge>) -> Result<Found, String> {
     let own = resource(fetcher, site, challenge).await?;
     let pinned = site.oauth().and_then(|oauth| oauth.issuer.as_ref());
-    let issuer = match (&own, pinned) {
-        (_, Some(pinned)) => pinned.reveal().to_owned(),
-        (Some(own), None) => own
-            .authorization_servers
-            .first()
-            .ok_or("its metadata names no authorization server")?
-            .clone(),
-        // Before 2025-06-18 a server was its own authorization server.
-        (None, None) => origin(&site.url).ok_or("its address has no origin")?,
+    let issuers = match (&own, pinned) {
+        (_, Some(pinned)) => vec![pinned.reveal().to_owned()],
+        (Some(own), None) => own.authorization_servers.iter().take(1).cloned().collect(),
+        // Before 2025-06-18 a server was its own authorization server, and nobody said how it is spelt.
+        (None, None) => {
+            let origin = origin(&site.url).ok_or("its address has no origin")?;
+            vec![origin.clone(), format!("{origin}/")]
+        }
     };
-    let authority = authority(fetcher, site, &issuer).await?;
+    let authority = authority(fetcher, site, &issuers).await?;
     let (authorization, token) = checked(&authority, site)?;
     let suggested = own
         .as_ref()
@@ -74,8 +73,10 @@ async fn resource(fetcher: &Fetcher, site: &Site, challenge: Option<&Challenge>)
     }
 }
 
-/// The authorization server's metadata; it must be about the very issuer that is looked for.
-async fn authority(fetcher: &Fetcher, site: &Site, issuer: &str) -> Result<Authority, String> {
+/// The authorization server's metadata; it must be about the very issuer that is looked for, character by character
+/// (RFC 8414, 3.3). Several are spellings of one.
+async fn authority(fetcher: &Fetcher, site: &Site, issuers: &[String]) -> Result<Authority, String> {
+    let issuer = issuers.first().ok_or("its metadata names no authorization server")?;
     let uri: Uri = issuer
         .parse()
         .map_err(|_error| "its authorization server's identifier is no address".to_owned())?;
@@ -83,7 +84,7 @@ async fn authority(fetcher: &Fetcher, site: &Site, issuer: &str) -> Result<Autho
     for place in authority_places(&uri) {
         let document = fetcher.get(&place, &site.trust).await.map_err(|error| told(&error))?;
         match read::<Authority>(&document) {
-            Some(found) if is_one(&found.issuer, issuer) => {
+            Some(found) if issuers.contains(&found.issuer) => {
                 return Ok(found);
             }
             Some(_) => other = true,
@@ -95,17 +96,6 @@ async fn authority(fetcher: &Fetcher, site: &Site, issuer: &str) -> Result<Autho
     } else {
         "its authorization server publishes no metadata".to_owned()
     })
-}
-
-/// Issuers are equal character by character (RFC 8414, 3.3); of an origin without a path, the one slash that every
-/// address of it has says nothing.
-fn is_one(found: &str, issuer: &str) -> bool {
-    let is_origin = issuer
-        .trim_end_matches('/')
-        .split("://")
-        .nth(1)
-        .is_some_and(|rest| !rest.contains('/'));
-    found == issuer || (is_origin && found.trim_end_matches('/') == issuer.trim_end_matches('/'))
 }
 
 async fn first<T: DeserializeOwned>(fetcher: &Fetcher, site: &Site, places: Vec<String>) -> Result<Option<T>, String> {
@@ -157,7 +147,7 @@ fn checked(authority: &Authority, site: &Site) -> Result<(String, String), Strin
 /// # Errors
 /// Why there is none.
 pub(crate) async fn token_endpoint(fetcher: &Fetcher, site: &Site, issuer: &str) -> Result<String, String> {
-    let authority = authority(fetcher, site, issuer).await?;
+    let authority = authority(fetcher, site, &[issuer.to_owned()]).await?;
     let endpoint = authority
         .token_endpoint
         .ok_or("its authorization server names no token endpoint")?;

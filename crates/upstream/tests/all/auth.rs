@@ -184,11 +184,12 @@ async fn b072_what_a_renewal_gave_is_kept_before_it_is_looked_at() {
         json!({"refresh_token": "rotated-2", "access_token": "x", "token_type": "mac"}),
     ] {
         let rotated = bad["refresh_token"].as_str().unwrap().to_owned();
-        let mut state = world.state();
-        state.good.clear();
-        state.token_answers.push_back((200, bad));
-        state.refresh = Some(rotated);
-        drop(state);
+        {
+            let mut state = world.state();
+            state.good.clear();
+            state.token_answers.push_back((200, bad));
+            state.refresh = Some(rotated);
+        }
         let reason = not_sent(bench.call(&alice, "count", "{}").await);
         assert!(reason.starts_with("server fake is unavailable: its "), "{reason}");
     }
@@ -302,8 +303,10 @@ async fn scopes_that_were_missing_are_asked_for_with_the_former_ones_and_not_for
         Standing::SignedIn,
         "it does for the rest"
     );
+    assert!(bench.upstreams.lacks_scope(&name(), alice.key()));
     let again = sign_in(&bench, &alice).await;
     assert_eq!(query(&again)["scope"], "tools write");
+    assert!(!bench.upstreams.lacks_scope(&name(), alice.key()));
     world.state().refusals.push_back(lacks());
     let reason = not_sent(bench.call(&alice, "count", "{}").await);
     assert!(
@@ -381,10 +384,13 @@ async fn a_state_is_good_once_and_a_bad_code_signs_nobody_in() {
     );
 }
 
+/// A case by its name, what is bent, and words of the refusal.
+type Bent<'a> = (&'a str, &'a dyn Fn(&World), &'a str);
+
 #[tokio::test]
 async fn b075_discovery_follows_nobody_inside_and_takes_no_metadata_of_somebody_else() {
     let inside = "http://169.254.169.254/latest";
-    let cases: [(&str, &dyn Fn(&World), &str); 12] = [
+    let cases: [Bent<'_>; 12] = [
         (
             "challenge",
             &|world| world.state().challenge = format!("Bearer resource_metadata=\"{inside}\""),
