@@ -33,7 +33,6 @@ def arguments():
     parser.add_argument("--peers-folder", default=PEERS_FOLDER, help=argparse.SUPPRESS)
     parser.add_argument("--gateway", help="this binary instead of building one")
     parser.add_argument("--tools-bin", help="the folder of mcp-load and mcp-upstream, instead of building them")
-    parser.add_argument("--profile", default="release", help="cargo profile of the gateway: release, or dist as shipped")
     parser.add_argument("--out", help="where the report goes: OUT.txt and OUT.json (default bench/results/TIME)")
     parser.add_argument("--fail-on-missed", action="store_true", help="exit with 1 when a bar is missed")
     return parser.parse_args()
@@ -56,16 +55,16 @@ def prepare(options):
     options.peers = {} if options.no_peers or options.quick else peers
     target = os.environ.get("CARGO_TARGET_DIR")
     if not options.tools_bin:
-        build(os.path.join(HERE, "Cargo.toml"), "release", [])
+        build(os.path.join(HERE, "Cargo.toml"), [])
         options.tools_bin = os.path.join(target or os.path.join(HERE, "target"), "release")
     if not options.gateway:
-        build(os.path.join(ROOT, "Cargo.toml"), options.profile, ["-p", "countersign"])
-        options.gateway = os.path.join(target or os.path.join(ROOT, "target"), options.profile, "countersign")
+        build(os.path.join(ROOT, "Cargo.toml"), ["-p", "countersign"])
+        options.gateway = os.path.join(target or os.path.join(ROOT, "target"), "release", "countersign")
     options.gateway, options.tools_bin = os.path.abspath(options.gateway), os.path.abspath(options.tools_bin)
 
 
-def build(manifest, profile, extra):
-    subprocess.run(["cargo", "build", "--locked", "--profile", profile, "--manifest-path", manifest, *extra], check=True)
+def build(manifest, extra):
+    subprocess.run(["cargo", "build", "--locked", "--release", "--manifest-path", manifest, *extra], check=True)
 
 
 def install(peers, folder):
@@ -98,7 +97,6 @@ def machine(options, bench):
         "commit": output(["git", "rev-parse", "--short", "HEAD"]) or "unknown",
         "changed": bool(output(["git", "status", "--porcelain", "--untracked-files=no"])),
         "gateway": output([options.gateway, "--version"]),
-        "profile": options.profile,
         "cpu": models[0] if models else platform.machine(),
         "cores": len(os.sched_getaffinity(0)),
         "system": platform.release(),
@@ -110,7 +108,7 @@ def machine(options, bench):
 
 def headline(facts):
     changed = " with changes" if facts["changed"] else ""
-    return (f"{facts['gateway']}, commit {facts['commit']}{changed}, profile {facts['profile']}, {facts['time']}\n"
+    return (f"{facts['gateway']}, commit {facts['commit']}{changed}, {facts['time']}\n"
             f"{facts['cores']} cores, {facts['cpu']}, Linux {facts['system']}, {facts['nginx'] or 'no nginx'}\n"
             f"medians of {facts['rounds']} rotated rounds of {facts['seconds']:g} s\n")
 

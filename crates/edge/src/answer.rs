@@ -47,13 +47,16 @@ impl Answer {
 
     /// The same answer to the request `id`; it was written for the request `written_for`.
     pub(crate) fn readdressed(self, written_for: &str, id: &str) -> Self {
+        if written_for == id {
+            return self;
+        }
         let head = [r#"{"jsonrpc":"2.0","id":"#, written_for].concat();
         match self.text.strip_prefix(&head) {
-            Some(rest) if written_for != id => Self {
+            Some(rest) => Self {
                 text: [r#"{"jsonrpc":"2.0","id":"#, id, rest].concat(),
                 status: self.status,
             },
-            Some(_) | None => self,
+            None => self,
         }
     }
 

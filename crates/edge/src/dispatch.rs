@@ -20,6 +20,7 @@ use countersign_wire::authored::{self, Capabilities, Offer};
 use countersign_wire::codes;
 use countersign_wire::meta::{self, RequestMeta};
 use countersign_wire::object::{self, Object};
+use countersign_wire::outline::Outline;
 use countersign_wire::rpc::Fault;
 use countersign_wire::version::{Era, Version};
 use http::HeaderMap;
@@ -78,12 +79,17 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the parameters of a request that came in as one message.
-    pub(crate) fn read(id: &'a RawValue, method: &'a str, params: Option<&'a RawValue>) -> Result<Self, Fault> {
+    /// Reads the parameters of a request of a message that was taken in, with its outline.
+    pub(crate) fn read(
+        id: &'a RawValue,
+        method: &'a str,
+        params: Option<&'a RawValue>,
+        outline: &'a Outline<'a>,
+    ) -> Result<Self, Fault> {
         let id = id.get();
         let params = match params {
             None => Object::default(),
-            Some(params) => Object::of_checked(params.get())
+            Some(params) => Object::of_checked(params.get(), outline)
                 .map_err(|error| Fault::new(codes::INVALID_PARAMS, format!("`params`: {error}")).of(id))?,
         };
         let meta = meta::of(&params).map_err(|fault| fault.of(id))?;

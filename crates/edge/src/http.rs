@@ -1,6 +1,8 @@
 //! The HTTP listeners: connections taken in, served and ended.
 
 mod admission;
+mod alarm;
+mod bell;
 mod bindings;
 mod body;
 mod drive;
@@ -24,11 +26,13 @@ use countersign_core::principal::Caller;
 use countersign_engine::Refused;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use self::alarm::{Alarm, HeadTimer};
+use self::bell::Ringing;
 use self::lanes::Lanes;
 use crate::guard::Own;
 use crate::notify;
@@ -56,6 +60,7 @@ struct Connection {
     own: Own,
     routes: Routes,
     stop: CancellationToken,
+    alarm: Arc<Alarm>,
     /// The address at which the connection reached the listener.
     reached: SocketAddr,
     /// The other end of the connection.
@@ -207,6 +212,7 @@ fn connection(
         own: Own::of(reached),
         routes,
         stop: stop.clone(),
+        alarm: Arc::default(),
         reached,
         peer,
     }
@@ -214,22 +220,24 @@ fn connection(
 
 async fn serve_connection(connection: Arc<Connection>, stream: TcpStream) {
     let stop = connection.stop.clone();
+    let timer = HeadTimer(Arc::clone(&connection.alarm));
     let service = service_fn(move |request| {
         let connection = Arc::clone(&connection);
         async move { Ok::<_, Infallible>(routes::answer(&connection, request).await) }
     });
     let serving = http1::Builder::new()
-        .timer(TokioTimer::new())
+        .timer(timer)
         .header_read_timeout(HEAD_TIMEOUT)
         // Its limit of headers is left as it is, `headers::COUNT`: one that is set makes it fill its tables anew
         // for every request.
         .max_header_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), service);
-    let mut serving = std::pin::pin!(serving);
+    let mut serving = Ringing::new(Box::pin(serving));
     let ended = tokio::select! {
-        ended = serving.as_mut() => ended,
+        biased;
+        ended = &mut serving => ended,
         () = stop.cancelled() => {
-            serving.as_mut().graceful_shutdown();
+            serving.get_mut().as_mut().graceful_shutdown();
             serving.await
         }
     };

@@ -185,6 +185,7 @@ impl Running {
     pub(crate) fn abandon(&self) {
         if let Some(call) = &self.call
             && self.speaker.era() == Era::Modern
+            && !call.is_over()
         {
             call.cancel();
         }

@@ -8,8 +8,7 @@ use arc_swap::ArcSwap;
 use countersign_core::admit::{Ask, Origin};
 use countersign_core::principal::{Caller, Endpoint, Principal};
 use countersign_core::stages::Toolset;
-use countersign_engine::{Abilities, Engine, Passage, Refused};
-use tokio::sync::mpsc;
+use countersign_engine::{Abilities, Engine, Passage, Refused, way};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth;
@@ -154,7 +153,7 @@ pub(crate) const GIVEN_BACK: Toolset = Toolset::Unscoped {
 
 /// The passage of a call that has no caller to talk to.
 pub(crate) fn quiet_passage() -> Passage {
-    let (to_caller, _) = mpsc::channel(1);
+    let (to_caller, _) = way(1);
     Passage {
         abilities: Abilities::default(),
         progress_token: None,

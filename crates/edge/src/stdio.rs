@@ -7,6 +7,7 @@ use std::time::Duration;
 use countersign_core::principal::Caller;
 use countersign_core::toolset::{Origin, Selectors};
 use countersign_wire::codes;
+use countersign_wire::outline::Outline;
 use countersign_wire::rpc::{self, Body, Fault, Message};
 use countersign_wire::version::Version;
 use serde_json::value::RawValue;
@@ -150,9 +151,9 @@ impl Pipe {
         if line.is_empty() {
             return;
         }
-        match rpc::parse(line) {
-            Ok(Body::One(message)) => self.message(message).await,
-            Ok(Body::Batch(_)) => {
+        match rpc::outlined(line) {
+            Ok((Body::One(message), outline)) => self.message(message, &outline).await,
+            Ok((Body::Batch(_), _)) => {
                 let fault = Fault::new(
                     codes::INVALID_REQUEST,
                     "batches are not taken here: send one message per line",
@@ -163,9 +164,9 @@ impl Pipe {
         }
     }
 
-    async fn message(&mut self, message: Message<'_>) {
+    async fn message(&mut self, message: Message<'_>, outline: &Outline<'_>) {
         match message {
-            Message::Request { id, method, params } => match Request::read(id, &method, params) {
+            Message::Request { id, method, params } => match Request::read(id, &method, params, outline) {
                 Ok(request) => self.request(&request, id, params).await,
                 Err(fault) => self.say(fault.render()).await,
             },
@@ -326,7 +327,8 @@ impl Kept {
 
 /// Answers a list in a task of its own.
 async fn listed(asking: Asking, kept: Kept, out: mpsc::Sender<String>) {
-    let Ok(request) = Request::read(&kept.id, &kept.method, kept.params.as_deref()) else {
+    let outline = Outline::default();
+    let Ok(request) = Request::read(&kept.id, &kept.method, kept.params.as_deref(), &outline) else {
         return;
     };
     let answer = match dispatch::answer(&asking, &request, None).await {

@@ -7,13 +7,13 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::task::Poll;
 
-use countersign_engine::{Reply, ToCaller};
+use countersign_engine::{Messages, Reply, ToCaller};
 use countersign_wire::codes;
 use countersign_wire::questions::Question;
 use countersign_wire::rpc;
 use futures_util::FutureExt;
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -64,7 +64,7 @@ pub(crate) struct UnderWay {
     pub(crate) open: Vec<Open>,
     cancel: CancellationToken,
     work: Work,
-    messages: mpsc::Receiver<ToCaller>,
+    messages: Messages,
     held_back: VecDeque<ToCaller>,
 }
 
@@ -73,7 +73,7 @@ impl UnderWay {
     /// each layer around it would move it once more.
     pub(crate) fn new(
         id: &str,
-        (messages, cancel): (mpsc::Receiver<ToCaller>, CancellationToken),
+        (messages, cancel): (Messages, CancellationToken),
         work: Pin<Box<dyn Future<Output = Finished> + Send>>,
     ) -> Self {
         let began_as = id.to_owned();
@@ -103,22 +103,32 @@ impl UnderWay {
             return Step::Message(message);
         }
         if !matches!(self.work, Work::Over(_)) {
-            let work = &mut self.work;
-            let finished = poll_fn(|cx| match work {
-                Work::Held(work) => work.poll_unpin(cx),
-                // The runtime ends: nobody is left to be told.
-                Work::Detached(task) => task.poll_unpin(cx).map(Result::unwrap_or_default),
-                Work::Over(finished) => Poll::Ready(finished.take()),
+            let (work, messages) = (&mut self.work, &mut self.messages);
+            let stepped = poll_fn(|cx| {
+                // What the work says while it is polled is seen below, and so is its end: neither needs to wake anybody.
+                messages.ignore();
+                let finished = match work {
+                    Work::Held(work) => work.poll_unpin(cx),
+                    // The runtime ends: nobody is left to be told.
+                    Work::Detached(task) => task.poll_unpin(cx).map(Result::unwrap_or_default),
+                    Work::Over(finished) => Poll::Ready(finished.take()),
+                };
+                match finished {
+                    Poll::Ready(finished) => Poll::Ready(Err(finished)),
+                    Poll::Pending => match messages.poll_recv(cx) {
+                        Poll::Ready(Some(message)) => Poll::Ready(Ok(message)),
+                        Poll::Ready(None) | Poll::Pending => Poll::Pending,
+                    },
+                }
             });
-            tokio::select! {
-                biased;
-                Some(message) = self.messages.recv() => return Step::Message(message),
-                finished = finished => self.work = Work::Over(finished),
+            match stepped.await {
+                Ok(message) => return Step::Message(message),
+                Err(finished) => self.work = Work::Over(finished),
             }
         }
         match self.messages.try_recv() {
-            Ok(message) => Step::Message(message),
-            Err(_) => {
+            Some(message) => Step::Message(message),
+            None => {
                 let over = std::mem::replace(&mut self.work, Work::Over(None));
                 self.ticket = None;
                 match over {
@@ -145,7 +155,7 @@ impl UnderWay {
 
     /// Takes in all that was said until now, without waiting. What `asked` gives back comes later, in order.
     pub(crate) fn gather(&mut self, asked: impl Fn(ToCaller) -> Result<(Question, oneshot::Sender<Reply>), ToCaller>) {
-        while let Ok(message) = self.messages.try_recv() {
+        while let Some(message) = self.messages.try_recv() {
             match asked(message) {
                 Ok((question, reply)) => self.open(question, reply),
                 Err(message) => self.held_back.push_back(message),

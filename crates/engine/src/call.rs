@@ -115,7 +115,7 @@ impl Engine {
         };
         let began = Instant::now();
         let call = recorded.call();
-        self.shared.metrics.admitted(call);
+        let series = self.shared.metrics.admitted(call);
         let from = match call.target() {
             Target::Server(server) => Provenance {
                 server: Some(server.clone()),
@@ -143,7 +143,7 @@ impl Engine {
             required = self.not_sent(caller, server, error);
         }
         let fate = fate_of(&answer);
-        self.shared.metrics.ended(&from, fate, took);
+        self.shared.metrics.ended(&series, &from, fate, took);
         if let Err(error) = self.shared.ledger.finish(receipt, End { fate, at: clock::now() }) {
             tracing::error!(%error, "the fate of a call cannot be recorded");
         }

@@ -37,7 +37,7 @@ use tokio_util::task::TaskTracker;
 
 pub use countersign_store::{Bind, Binding, Bound, Unbound};
 pub use countersign_upstream::{
-    Abilities, BadKey, Passage, Reply, Settings as UpstreamSettings, Tasks, ToCaller, VaultKey,
+    Abilities, BadKey, Messages, Passage, Reply, Settings as UpstreamSettings, Tasks, ToCaller, VaultKey, Way, way,
 };
 pub use outcome::{Change, Outcome, Provenance, Readiness, Refused, ServerReadiness};
 pub use sign_in::{AskedBy, AuthRequired, CALLBACK, CLIENT, Callback, Invitation, START, SignedIn, Stuck};

@@ -1,9 +1,12 @@
 //! Counts of decisions and outcomes, whichever road a call came by.
 
 use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use countersign_core::admit::{ExactCall, Operation, Target};
+use countersign_core::definition::ToolDefinition;
+use countersign_core::effect::Effect;
 use countersign_core::names::ServerName;
 use countersign_core::outcome::Fate;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -40,6 +43,27 @@ struct OfServer {
     server: String,
 }
 
+/// The series that calls of one tool count in, each found once.
+#[derive(Debug, Default)]
+pub(crate) struct Series {
+    ran: OnceLock<Counter>,
+    done: OnceLock<Counter>,
+    seconds: OnceLock<Histogram>,
+}
+
+/// The tool that last took a place, and its series.
+#[derive(Debug)]
+struct Known {
+    /// Weak, so that nothing of a former catalogue lives on; while it is here its address is nobody else's.
+    definition: Weak<ToolDefinition>,
+    server: ServerName,
+    effect: Effect,
+    series: Arc<Series>,
+}
+
+/// How many tools have their series at hand.
+const KNOWN: usize = 64;
+
 /// A step of a person's way through a sign-in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Step {
@@ -53,6 +77,8 @@ pub(crate) struct CallMetrics {
     decisions: Family<Decided, Counter>,
     outcomes: Family<Ended, Counter>,
     seconds: Family<OfServer, Histogram>,
+    /// By the address of the definition: a family finds a series by hashing all its labels, for every call.
+    known: Arc<[Mutex<Option<Known>>; KNOWN]>,
     sign_ins: Family<Step, Counter>,
 }
 
@@ -62,6 +88,7 @@ impl CallMetrics {
             decisions: Family::default(),
             outcomes: Family::default(),
             seconds: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
+            known: Arc::new([const { Mutex::new(None) }; KNOWN]),
             sign_ins: Family::default(),
         }
     }
@@ -104,8 +131,14 @@ impl CallMetrics {
         self.sign_ins.get_or_create(&Step { server, step }).inc();
     }
 
-    /// A call was admitted and recorded.
-    pub(crate) fn admitted(&self, call: &ExactCall) {
+    /// A call was admitted and recorded; gives the series that its end counts in.
+    pub(crate) fn admitted(&self, call: &ExactCall) -> Arc<Series> {
+        let series = self.series(call);
+        series.ran.get_or_init(|| self.ran(call)).inc();
+        series
+    }
+
+    fn ran(&self, call: &ExactCall) -> Counter {
         let tool = match call.operation() {
             Operation::CallTool { .. } | Operation::RunCore { .. } | Operation::RunWorkflow { .. } => {
                 call.operation().subject()
@@ -117,28 +150,57 @@ impl CallMetrics {
             | Operation::Unsubscribe { .. }
             | Operation::Task { .. } => call.operation().method(),
         };
-        let effect = call.classified().effect.word();
-        let labels = Decided {
+        self.decisions.get_or_create_owned(&Decided {
             server: server_of(call),
             tool: tool.to_owned(),
-            effect,
+            effect: call.classified().effect.word(),
             decision: "ran",
+        })
+    }
+
+    fn series(&self, call: &ExactCall) -> Arc<Series> {
+        let (Operation::CallTool { definition, .. }, Target::Server(server)) = (call.operation(), call.target()) else {
+            return Arc::default();
         };
-        self.decisions.get_or_create(&labels).inc();
+        let effect = call.classified().effect;
+        let address = Arc::as_ptr(definition);
+        // What is allocated lies apart by more than the lowest bits.
+        let place = self.known.get((address.addr() >> 6) % KNOWN);
+        let Some(mut place) = place.map(|place| place.lock().unwrap_or_else(PoisonError::into_inner)) else {
+            return Arc::default();
+        };
+        if let Some(known) = &*place
+            && known.definition.as_ptr() == address
+            && known.server == *server
+            && known.effect == effect
+        {
+            return Arc::clone(&known.series);
+        }
+        let series = Arc::default();
+        *place = Some(Known {
+            definition: Arc::downgrade(definition),
+            server: server.clone(),
+            effect,
+            series: Arc::clone(&series),
+        });
+        series
     }
 
     /// A call ended.
-    pub(crate) fn ended(&self, from: &Provenance, fate: Fate, took: Duration) {
-        let server = from.server.as_ref().map_or("gateway", ServerName::as_str).to_owned();
-        self.outcomes
-            .get_or_create(&Ended {
-                server: server.clone(),
+    pub(crate) fn ended(&self, series: &Series, from: &Provenance, fate: Fate, took: Duration) {
+        let server = || from.server.as_ref().map_or("gateway", ServerName::as_str).to_owned();
+        let outcome = || {
+            self.outcomes.get_or_create_owned(&Ended {
+                server: server(),
                 fate: fate.word(),
             })
-            .inc();
-        self.seconds
-            .get_or_create(&OfServer { server })
-            .observe(took.as_secs_f64());
+        };
+        match fate {
+            Fate::Done => series.done.get_or_init(outcome).inc(),
+            Fate::Failed | Fate::NotSent | Fate::OutcomeUnknown => outcome().inc(),
+        };
+        let seconds = || self.seconds.get_or_create_owned(&OfServer { server: server() });
+        series.seconds.get_or_init(seconds).observe(took.as_secs_f64());
     }
 }
 

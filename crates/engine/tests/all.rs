@@ -40,7 +40,6 @@ use countersign_core::stages::Toolset;
 use countersign_engine::{Abilities, Passage};
 use countersign_engine::{Change, Engine, Outcome, Settings, UpstreamSettings};
 use countersign_store::Ledger;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// A ceiling for conditions that are waited for; nothing is measured by it.
@@ -136,7 +135,7 @@ fn caller() -> Caller {
 }
 
 fn passage() -> Passage {
-    let (to_caller, _) = mpsc::channel(1);
+    let (to_caller, _) = countersign_engine::way(1);
     Passage {
         abilities: Abilities::default(),
         progress_token: None,

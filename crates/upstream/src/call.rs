@@ -1,5 +1,6 @@
 //! The one call: takes a record by value, sends it once, and says honestly what became of it (I1, I5).
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,20 +11,16 @@ use countersign_wire::object::text_of;
 use countersign_wire::param_headers;
 use countersign_wire::version::Version;
 use serde_json::value::RawValue;
-use tokio::time::Instant;
 
 use crate::connection::Connection;
 use crate::exchange::{Failure, Outgoing};
 use crate::flight::Flight;
 use crate::passage::Passage;
-use crate::pending::{Back, Delivered};
+use crate::pending::{Back, Delivered, GivenUp};
 use crate::pool::Pool;
 use crate::server::Purpose;
 use crate::text::shown;
 use crate::{Answer, Error, params, task};
-
-/// A call that shows signs of life may take this many times its timeout.
-const CEILING: u32 = 10;
 
 /// Makes exactly the recorded call.
 pub(crate) async fn send(pool: &Pool, recorded: Recorded, passage: &Passage) -> (Answer, Receipt) {
@@ -125,9 +122,9 @@ async fn attempt(
         headers: &headers,
         version: Some(version),
     };
-    let back = Arc::new(Back::new(passage));
+    let back = Arc::new(Back::new(passage, patience));
     let mut flight = Flight::new(connection, id);
-    let exchanged = async {
+    let exchanged = pin!(async {
         let delivered = connection.exchange(&out, Some(&back)).await;
         // Only a call whose answer was lost on the way may still run at the server.
         if !matches!(delivered, Err(Failure::Lost(_))) {
@@ -138,7 +135,7 @@ async fn attempt(
             None => Ok(delivered),
             Some(task) => Box::pin(task::finish(connection, &task, &back)).await,
         }
-    };
+    });
     tokio::select! {
         // An answer that is there counts, whatever else happened at the same time.
         biased;
@@ -152,9 +149,14 @@ async fn attempt(
             })
         }
         () = passage.cancel.cancelled() => Ok(Answer::Cancelled),
-        () = connection.closed.cancelled() => Ok(Answer::Lost { reason: connection.end_reason() }),
-        limit = silence(&back, patience) => {
-            Ok(Answer::Lost { reason: format!("no answer within {}", shown(limit)) })
+        why = back.given_up() => {
+            let within = |limit| format!("no answer within {}", shown(limit));
+            let reason = match why {
+                GivenUp::Closed => connection.end_reason(),
+                GivenUp::Silent => within(patience),
+                GivenUp::TooLong => within(back.longest()),
+            };
+            Ok(Answer::Lost { reason })
         }
     }
 }
@@ -175,23 +177,6 @@ fn remember(connection: &Connection, operation: &Operation) {
         | Operation::GetPrompt { .. }
         | Operation::Task { .. }
         | Operation::Complete { .. } => {}
-    }
-}
-
-/// Ends when the server was silent for too long, or the call took too long altogether; returns which.
-async fn silence(back: &Back, patience: Duration) -> Duration {
-    let most = patience.saturating_mul(CEILING);
-    let ceiling = back.started() + most;
-    loop {
-        let due = (back.heard() + patience).min(ceiling);
-        let now = Instant::now();
-        if now >= ceiling {
-            return most;
-        }
-        if now >= due {
-            return patience;
-        }
-        tokio::time::sleep_until(due).await;
     }
 }
 

@@ -189,7 +189,7 @@ fn rest(recipe: &Recipe<'_>, begun: Instant) -> Duration {
 
 /// Deletes the session at the server when the connection ends.
 async fn farewell(connection: Arc<Connection>) {
-    connection.closed.cancelled().await;
+    connection.closed().await;
     if let Link::Http(link) = &connection.link
         && link.has_session()
         && tokio::time::timeout(FAREWELL, link.delete(connection.version()))

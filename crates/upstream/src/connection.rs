@@ -18,7 +18,7 @@ use crate::events::Events;
 use crate::exchange::{Facts, Failure, Outgoing};
 use crate::flight::Flight;
 use crate::http::Link as HttpLink;
-use crate::pending::{Back, Delivered, Pending};
+use crate::pending::{Back, Care, Delivered, Pending};
 use crate::stdio::Log;
 use crate::text::shown;
 use crate::watch::{Watch, Wished};
@@ -28,6 +28,9 @@ use crate::{duplex, http};
 const ANSWERS: usize = 64;
 /// How long a server may take to accept a message that is no request.
 pub(crate) const TAKEN: Duration = Duration::from_secs(30);
+
+/// Why connections end that nobody ended.
+const SHUT_DOWN: &str = "the gateway is shutting down";
 
 /// How messages travel.
 #[derive(Debug)]
@@ -135,11 +138,14 @@ impl Connection {
     ) -> Result<Delivered, Failure> {
         match &self.link {
             Link::Http(link) => {
-                self.pending.note(out.id, back.cloned()).map_err(Failure::NotSent)?;
+                let care = self.pending.note(out.id, back.cloned()).map_err(Failure::NotSent)?;
+                self.look_after(care);
                 http::exchange(self, link, out, back).await
             }
             Link::Duplex(outbox) => {
-                let answer = self.pending.expect(out.id, back.cloned()).map_err(Failure::NotSent)?;
+                let expected = self.pending.expect(out.id, back.cloned());
+                let (answer, care) = expected.map_err(Failure::NotSent)?;
+                self.look_after(care);
                 let message = rpc::request(&out.id.to_string(), out.method, out.params);
                 outbox.send(message, Some(out.id)).await.map_err(Failure::NotSent)?;
                 answer
@@ -147,6 +153,20 @@ impl Connection {
                     .unwrap_or_else(|_closed| Err(Failure::Lost("the connection ended".to_owned())))
             }
         }
+    }
+
+    fn look_after(self: &Arc<Self>, care: Care) {
+        if care == Care::Given {
+            return;
+        }
+        let connection = Arc::clone(self);
+        // The task ends with the calls that are under way.
+        drop(tokio::spawn(async move {
+            tokio::select! {
+                () = connection.pending.watch() => {}
+                () = connection.closed.cancelled() => {}
+            }
+        }));
     }
 
     /// Asks on the gateway's own behalf and waits at most `limit`.
@@ -308,10 +328,15 @@ impl Connection {
 
     /// Why it ended, for a person.
     pub(crate) fn end_reason(&self) -> String {
-        self.ended.get().map_or_else(
-            || "the gateway is shutting down".to_owned(),
-            |(_, reason)| reason.clone(),
-        )
+        self.ended
+            .get()
+            .map_or_else(|| SHUT_DOWN.to_owned(), |(_, reason)| reason.clone())
+    }
+
+    /// Waits until it takes no further request. Where that is told from outside, whoever waits for an answer hears it here.
+    pub(crate) async fn closed(&self) {
+        self.closed.cancelled().await;
+        self.end(SHUT_DOWN);
     }
 
     /// One more holds the connection.

@@ -39,6 +39,7 @@ pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id")
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const TOOLS_CALL: &str = "tools/call";
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// How large an answer with an error status may be, in bytes.
@@ -54,6 +55,8 @@ pub(crate) struct Link {
     /// What requests are signed with, where the principal has a credential of its own.
     credential: Option<Box<Credential>>,
     session: OnceLock<HeaderValue>,
+    /// The headers of calls of tools of 2026-07-28, which are nearly all that is sent.
+    of_calls: OnceLock<HeaderMap>,
     pub(crate) limit: usize,
 }
 
@@ -93,6 +96,7 @@ impl Link {
             path,
             credential: credential.map(Box::new),
             session: OnceLock::new(),
+            of_calls: OnceLock::new(),
             limit: way.limit,
         })
     }
@@ -127,6 +131,16 @@ impl Link {
             headers.insert(SESSION, session.clone());
         }
         headers
+    }
+
+    /// The headers of a call of a tool of 2026-07-28; its name has a place, since a full map is copied to take one more.
+    fn headers_of_calls(&self) -> &HeaderMap {
+        self.of_calls.get_or_init(|| {
+            let mut headers = self.headers(Some(Version::V2026_07_28));
+            headers.insert(METHOD, HeaderValue::from_static(TOOLS_CALL));
+            headers.insert(NAME, HeaderValue::from_static(""));
+            headers
+        })
     }
 
     /// Posts a message.
@@ -179,18 +193,18 @@ impl Link {
         }
     }
 
-    async fn send_unsigned(
+    fn send_unsigned(
         &self,
         method: Method,
         uri: Uri,
         headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Response<Body>, Failure> {
+    ) -> impl Future<Output = Result<Response<Body>, Failure>> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        self.origin.send(request).await
+        self.origin.send(request)
     }
 }
 
@@ -234,17 +248,22 @@ pub(crate) async fn exchange(
 
 /// Posts a request; the answer's body is still to be read.
 pub(crate) async fn post(link: &Link, out: &Outgoing<'_>) -> Result<Response<Body>, Failure> {
-    let mut headers = link.headers(out.version);
-    if out.version == Some(Version::V2026_07_28) {
-        let encoded = |text: &str| {
-            HeaderValue::try_from(headers::encode(text))
-                .map_err(|_error| Failure::NotSent("a name cannot be written as a header".to_owned()))
-        };
-        headers.insert(METHOD, encoded(out.method)?);
-        if let Some(name) = out.name {
+    let mut headers = match (out.version, out.method, out.name) {
+        (Some(Version::V2026_07_28), TOOLS_CALL, Some(name)) => {
+            let mut headers = link.headers_of_calls().clone();
             headers.insert(NAME, encoded(name)?);
+            headers
         }
-    }
+        (version @ Some(Version::V2026_07_28), method, name) => {
+            let mut headers = link.headers(version);
+            headers.insert(METHOD, encoded(method)?);
+            if let Some(name) = name {
+                headers.insert(NAME, encoded(name)?);
+            }
+            headers
+        }
+        (version, ..) => link.headers(version),
+    };
     for (name, value) in out.headers {
         let bad = || Failure::NotSent(format!("parameter header `{name}` cannot be written"));
         let name = HeaderName::try_from(name.as_str()).map_err(|_error| bad())?;
@@ -252,6 +271,11 @@ pub(crate) async fn post(link: &Link, out: &Outgoing<'_>) -> Result<Response<Bod
     }
     let body = rpc::request(&out.id.to_string(), out.method, out.params);
     link.post(headers, body).await
+}
+
+fn encoded(text: &str) -> Result<HeaderValue, Failure> {
+    HeaderValue::try_from(headers::encode(text))
+        .map_err(|_error| Failure::NotSent("a name cannot be written as a header".to_owned()))
 }
 
 /// Posts a message that is no request.

@@ -24,6 +24,7 @@ mod stdio;
 mod task;
 mod text;
 mod watch;
+mod way;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +41,7 @@ use tokio::sync::mpsc;
 pub use auth::{BadKey, Returned, Routes, SignIn, SignInError, SignedIn, Standing, VaultKey, client_document};
 pub use passage::{Abilities, Passage, Reply, Tasks, ToCaller};
 pub use rounds::{Carried, answers};
+pub use way::{Messages, Way, way};
 
 /// Limits that hold for every server.
 #[derive(Debug, Clone)]

@@ -2,8 +2,10 @@
 
 use countersign_wire::object::{Object, quote};
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+
+use crate::way::Way;
 
 /// What the caller's client can answer, as it declared.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +55,7 @@ pub struct Passage {
     pub extra: Vec<(String, Box<RawValue>)>,
     /// Where messages for the caller go while the call is under way; a full or closed channel
     /// drops notifications and fails requests.
-    pub to_caller: mpsc::Sender<ToCaller>,
+    pub to_caller: Way,
     /// Cancelled when the caller takes the call back.
     pub cancel: CancellationToken,
 }
@@ -62,7 +64,7 @@ impl Passage {
     /// The passage of a call that the gateway makes on behalf of this one: its messages go to `to_caller`, and it ends
     /// with `cancel`. What the caller sent beside its own call belongs to that call alone.
     #[must_use]
-    pub fn inner(&self, to_caller: mpsc::Sender<ToCaller>, cancel: CancellationToken) -> Self {
+    pub fn inner(&self, to_caller: Way, cancel: CancellationToken) -> Self {
         let is_trace = |name: &str| matches!(name, "traceparent" | "tracestate");
         let mut abilities = self.abilities.clone();
         // The caller follows its own call, not those inside of it: tasks of servers are run to their end here.

@@ -57,7 +57,7 @@ async fn run(connection: Arc<Connection>, link: Link, endpoint: Uri, stream: Str
     let reason = tokio::select! {
         reason = read(&connection, stream) => Some(reason),
         reason = write(&connection, &post, messages) => Some(reason),
-        () = connection.closed.cancelled() => None,
+        () = connection.closed() => None,
     };
     if let Some(reason) = reason {
         connection.broke(&reason);

@@ -167,7 +167,7 @@ async fn supervise(mut child: Child, mut reader: JoinHandle<Option<String>>, con
                 Err(_elapsed) => Some("it closed its output".to_owned()),
             },
         },
-        () = connection.closed.cancelled() => None,
+        () = connection.closed() => None,
     };
     if let Some(reason) = broke {
         connection.broke(&reason);

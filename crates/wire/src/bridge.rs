@@ -23,9 +23,11 @@ pub enum Kind {
 /// is. For a legacy caller `resultType`, `ttlMs`, `cacheScope` and the reserved `_meta` key are removed, and
 /// a `structuredContent` of a modern server that is not an object becomes text. All other bytes stay; a
 /// legacy server's odd `structuredContent` too, since caller and server speak the same revision.
+///
+/// The result must have been read as JSON before; it is not checked again.
 #[must_use]
 pub fn result_for(caller: Version, kind: Kind, result: &str, server_info: &str) -> String {
-    let Ok(object) = Object::parse_tolerant(result) else {
+    let Ok(object) = Object::of_read(result) else {
         return result.to_owned();
     };
     match caller.era() {
@@ -56,11 +58,10 @@ fn modern_result(kind: Kind, result: &str, object: &Object<'_>, server_info: &st
         }
         Kind::Cacheable | Kind::Plain => {}
     }
-    let own = [Edit::Set(SERVER_INFO, server_info)];
-    let meta = object.get("_meta").map_or("{}", |raw| raw.get());
-    let meta = match Object::parse_tolerant(meta) {
-        Ok(members) => object::apply(meta, &members, &own),
-        Err(_) => object::apply("{}", &Object::default(), &own),
+    let meta = object.get("_meta").map(|raw| raw.get());
+    let meta = match meta.and_then(|meta| Some((meta, Object::of_read(meta).ok()?))) {
+        Some((meta, members)) => object::apply(meta, &members, &[Edit::Set(SERVER_INFO, server_info)]),
+        None => [r#"{""#, SERVER_INFO, r#"":"#, server_info, "}"].concat(),
     };
     edits.push(Edit::Set("_meta", &meta));
     object::apply(result, object, &edits)
@@ -74,7 +75,7 @@ fn legacy_result(result: &str, object: &Object<'_>) -> String {
         .collect();
     let meta = object.get("_meta").map(|raw| raw.get());
     let members = meta
-        .and_then(|raw| Object::parse_tolerant(raw).ok())
+        .and_then(|raw| Object::of_read(raw).ok())
         .filter(|members| members.get(SERVER_INFO).is_some());
     let rest = match (meta, &members) {
         (Some(raw), Some(members)) if members.iter().any(|(name, _)| name != SERVER_INFO) => {

@@ -69,6 +69,9 @@ pub fn compare(seen: Seen<'_>, body_version: &str, method: &str, name: Option<&s
 
 fn equal(header: &str, value: Option<&str>, expected: &str) -> Result<(), Fault> {
     let value = value.ok_or_else(|| mismatch(format!("header `{header}` is missing")))?;
+    if value == expected && !value.starts_with(SENTINEL_START) {
+        return Ok(());
+    }
     let value = decode(value.trim_matches([' ', '\t']))
         .ok_or_else(|| mismatch(format!("header `{header}` does not decode")))?;
     if value == expected {

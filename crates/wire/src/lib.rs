@@ -10,6 +10,7 @@ pub mod cut;
 pub mod headers;
 pub mod meta;
 pub mod object;
+pub mod outline;
 pub mod param_headers;
 pub mod questions;
 pub mod rpc;

@@ -1,6 +1,7 @@
 //! `_meta` of requests: the reserved keys of 2026-07-28, the progress token, and the rest.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use serde_json::value::RawValue;
 
@@ -172,6 +173,13 @@ pub fn is_hop_key(key: &str) -> bool {
     )
 }
 
+/// What every `_meta` towards a modern upstream begins with, up to the client's capabilities.
+static MODERN_HEAD: LazyLock<String> = LazyLock::new(|| {
+    let version = quote(Version::V2026_07_28.as_str());
+    let gateway = crate::authored::GATEWAY;
+    format!(r#"{{"{PROTOCOL_VERSION}":{version},"{CLIENT_INFO}":{gateway},"{CLIENT_CAPABILITIES}":"#)
+});
+
 /// `_meta` for a request towards a modern upstream, as raw JSON. `capabilities` and
 /// `progress_token` are raw, the log level is plain text; the client that it names is the gateway.
 #[must_use]
@@ -182,18 +190,14 @@ pub fn modern_request(
     rest: &[(String, Box<RawValue>)],
 ) -> String {
     let mut out = String::with_capacity(384 + capabilities.len());
-    out.push('{');
+    out.push_str(&MODERN_HEAD);
+    out.push_str(capabilities);
     let mut add = |name: &str, value: &str| {
-        if out.len() > 1 {
-            out.push(',');
-        }
+        out.push(',');
         push_quoted(&mut out, name);
         out.push(':');
         out.push_str(value);
     };
-    add(PROTOCOL_VERSION, &quote(Version::V2026_07_28.as_str()));
-    add(CLIENT_INFO, crate::authored::GATEWAY);
-    add(CLIENT_CAPABILITIES, capabilities);
     if let Some(level) = log_level {
         add(LOG_LEVEL, &quote(level));
     }

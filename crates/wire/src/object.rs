@@ -6,24 +6,30 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::scan;
-use crate::skim::{self, Member};
+use crate::outline::{Member, Outline};
+use crate::{scan, skim};
 
 /// A shallow object. Values borrow from the text it was read from.
 #[derive(Debug, Clone, Default)]
 pub struct Object<'a> {
-    members: Vec<Member<'a>>,
-    reading: Reading,
+    members: Members<'a>,
+    reading: Reading<'a>,
+}
+
+#[derive(Debug, Clone)]
+enum Members<'a> {
+    Own(Vec<Member<'a>>),
+    Kept(&'a [Member<'a>]),
 }
 
 /// What is known of the text that an object was read from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Reading {
+#[derive(Debug, Clone, Copy, Default)]
+enum Reading<'a> {
     /// It is JSON; deeper inside, names may stand twice.
     #[default]
     Shallow,
-    /// It has one reading, at every depth.
-    Checked,
+    /// It has one reading, at every depth; what was found by the way.
+    Checked(&'a Outline<'a>),
 }
 
 /// Why a text is not an object with one reading.
@@ -61,14 +67,18 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Reads an object of a message that [`crate::rpc::parse`] took in, without checking it again.
+    /// An object that is a part of a message which [`crate::rpc::outlined`] took in, as the outline has it.
     ///
     /// # Errors
     /// [`Error::NotAnObject`]
-    pub fn of_checked(text: &'a str) -> Result<Self, Error> {
+    pub fn of_checked(text: &'a str, outline: &'a Outline<'a>) -> Result<Self, Error> {
+        let members = match outline.of(text) {
+            Some(members) => Members::Kept(members),
+            None => Members::Own(skim::members(text).ok_or(Error::NotAnObject)?),
+        };
         Ok(Self {
-            members: skim::members(text).ok_or(Error::NotAnObject)?,
-            reading: Reading::Checked,
+            members,
+            reading: Reading::Checked(outline),
         })
     }
 
@@ -79,26 +89,46 @@ impl<'a> Object<'a> {
     pub fn inner(&self, member: &'a RawValue) -> Result<Self, Error> {
         match self.reading {
             Reading::Shallow => Self::parse(member.get()),
-            Reading::Checked => Self::of_checked(member.get()),
+            Reading::Checked(outline) => Self::of_checked(member.get(), outline),
         }
     }
 
     /// As [`Object::parse`], and duplicates pass: what an upstream says twice it says twice.
     pub(crate) fn parse_tolerant(text: &'a str) -> Result<Self, Error> {
-        // The cause of serde is left out: the one fact that matters to a caller is the kind.
+        if let Some(members) = scan::members(text) {
+            return Ok(Self {
+                members: Members::Own(members),
+                reading: Reading::Shallow,
+            });
+        }
+        // Half a surrogate pair and a hundred levels pass here. The cause of serde is left out: the one fact that
+        // matters to a caller is the kind.
         let mut reader = serde_json::Deserializer::from_str(text);
         let object = Self::deserialize(&mut reader).ok().ok_or(Error::NotAnObject)?;
         reader.end().ok().ok_or(Error::NotAnObject)?;
         Ok(object)
     }
 
+    /// An object of JSON that was read before.
+    pub(crate) fn of_read(text: &'a str) -> Result<Self, Error> {
+        Ok(Self {
+            members: Members::Own(skim::members(text).ok_or(Error::NotAnObject)?),
+            reading: Reading::Shallow,
+        })
+    }
+
+    /// The members.
+    pub(crate) fn members(&self) -> &[Member<'a>] {
+        match &self.members {
+            Members::Own(members) => members,
+            Members::Kept(members) => members,
+        }
+    }
+
     /// The raw value of a member.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'a RawValue> {
-        self.members
-            .iter()
-            .find(|(member, _)| member == name)
-            .map(|(_, value)| *value)
+        value_of(self.members(), name)
     }
 
     /// A member that is a JSON string, decoded.
@@ -109,24 +139,24 @@ impl<'a> Object<'a> {
 
     /// All members, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        self.members.iter().map(|(name, value)| (name.as_ref(), *value))
+        self.members().iter().map(|(name, value)| (name.as_ref(), *value))
     }
 
     /// How many members there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.members.len()
+        self.members().len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.members.is_empty()
+        self.members().is_empty()
     }
 
     fn duplicate(&self) -> Option<&str> {
-        let names = || self.members.iter().map(|(name, _)| name.as_ref());
-        if self.members.len() <= 16 {
+        let names = || self.members().iter().map(|(name, _)| name.as_ref());
+        if self.members().len() <= 16 {
             return names()
                 .enumerate()
                 .find(|(index, name)| names().take(*index).any(|earlier| earlier == *name))
@@ -142,11 +172,19 @@ impl<'a> Object<'a> {
     }
 }
 
+/// The raw value of a member.
+pub(crate) fn value_of<'a>(members: &[Member<'a>], name: &str) -> Option<&'a RawValue> {
+    members
+        .iter()
+        .find(|(member, _)| member == name)
+        .map(|(_, value)| *value)
+}
+
 /// The decoded text of a raw value that is a JSON string.
 #[must_use]
 pub fn text_of(value: &RawValue) -> Option<Cow<'_, str>> {
     let inside = value.get().strip_prefix('"')?.strip_suffix('"')?;
-    if !inside.contains('\\') {
+    if scan::plain(inside.as_bytes()) == inside.len() {
         return Some(Cow::Borrowed(inside));
     }
     serde_json::from_str::<Name<'_>>(value.get()).ok().map(|name| name.0)
@@ -168,7 +206,7 @@ pub(crate) fn apply(text: &str, object: &Object<'_>, edits: &[Edit<'_>]) -> Stri
     out.push_str(text.get(..start).unwrap_or("{"));
     let mut kept_any = false;
     let mut replaced: Vec<&str> = Vec::new();
-    for (name, value) in &object.members {
+    for (name, value) in object.members() {
         let from = offset(text, value.get());
         let to = from + value.get().len();
         // A member's piece begins where the one before it ends: blanks, comma, blanks, name, colon, blanks.
@@ -277,8 +315,8 @@ pub(crate) fn push_quoted(out: &mut String, text: &str) {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
             type Value = Object<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -291,12 +329,18 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
                     members.push((name, map.next_value::<&'de RawValue>()?));
                 }
                 Ok(Object {
-                    members,
+                    members: Members::Own(members),
                     reading: Reading::Shallow,
                 })
             }
         }
-        deserializer.deserialize_map(Members)
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+impl Default for Members<'_> {
+    fn default() -> Self {
+        Self::Kept(&[])
     }
 }
 

@@ -5,11 +5,15 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use crate::codes;
-use crate::object::{self, Object};
+use crate::object::{self, Object, value_of};
+use crate::outline::{Member, Outline};
 use crate::scan;
 use crate::version::Version;
 
 mod salvage;
+
+/// How deep the objects stand whose members are kept by the way: the message, its `params`, and `_meta` in them.
+const OUTLINED: usize = 3;
 
 /// One message. Everything that the gateway need not read stays raw.
 #[derive(Debug, Clone)]
@@ -95,6 +99,14 @@ impl Fault {
 /// # Errors
 /// A [`Fault`] that can be sent back as it is; it has the request's id where that could be read.
 pub fn parse(body: &[u8]) -> Result<Body<'_>, Fault> {
+    outlined(body).map(|(body, _outline)| body)
+}
+
+/// As [`parse`], and gives what was found of the message's outer objects by the way.
+///
+/// # Errors
+/// As [`parse`].
+pub fn outlined(body: &[u8]) -> Result<(Body<'_>, Outline<'_>), Fault> {
     let text = std::str::from_utf8(body).map_err(|error| {
         let mut fault = Fault::new(
             codes::PARSE_ERROR,
@@ -111,7 +123,7 @@ pub fn parse(body: &[u8]) -> Result<Body<'_>, Fault> {
         fault.id = salvage::id(text);
         return Err(fault);
     }
-    scan::check(text).map_err(|error| {
+    let outline = scan::outline(text, OUTLINED).map_err(|error| {
         let code = match error {
             scan::Error::Syntax { .. } | scan::Error::LoneSurrogate { .. } => codes::PARSE_ERROR,
             scan::Error::DuplicateKey(_) | scan::Error::TooDeep => codes::INVALID_REQUEST,
@@ -121,12 +133,11 @@ pub fn parse(body: &[u8]) -> Result<Body<'_>, Fault> {
         fault
     })?;
     if text.trim_start().starts_with('[') {
-        return batch(text);
+        return Ok((batch(text)?, outline));
     }
-    let object = Object::of_checked(text)
-        .ok()
-        .ok_or_else(|| invalid("expected a JSON-RPC message: an object"))?;
-    strict_message(&object).map(Body::One)
+    let members = outline.root();
+    let message = strict_message(members.ok_or_else(|| invalid("expected a JSON-RPC message: an object"))?)?;
+    Ok((Body::One(message), outline))
 }
 
 fn batch(text: &str) -> Result<Body<'_>, Fault> {
@@ -138,13 +149,13 @@ fn batch(text: &str) -> Result<Body<'_>, Fault> {
     }
     items
         .iter()
-        .map(strict_message)
+        .map(|item| strict_message(item.members()))
         .collect::<Result<_, _>>()
         .map(Body::Batch)
 }
 
-fn strict_message<'a>(object: &Object<'a>) -> Result<Message<'a>, Fault> {
-    let message = envelope(object)?;
+fn strict_message<'a>(members: &[Member<'a>]) -> Result<Message<'a>, Fault> {
+    let message = envelope(members)?;
     if let Message::Response { id, .. } = &message
         && !is_id(id.get())
     {
@@ -164,7 +175,7 @@ fn strict_message<'a>(object: &Object<'a>) -> Result<Message<'a>, Fault> {
             ""
         };
         let mut fault = Fault::new(codes::INVALID_PARAMS, format!("`params` must be an object{hint}"));
-        fault.id = object.get("id").map(|id| id.get().to_owned());
+        fault.id = value_of(members, "id").map(|id| id.get().to_owned());
         return Err(fault);
     }
     Ok(message)
@@ -182,7 +193,7 @@ pub fn parse_upstream(text: &str) -> Result<Message<'_>, Fault> {
         object::Error::DuplicateKey(_) => invalid(&error.to_string()),
     })?;
     let absent = |params: Option<&'_ RawValue>| params.is_some_and(|raw| raw.get() == "null");
-    match envelope(&object)? {
+    match envelope(object.members())? {
         Message::Request { id, method, params } if absent(params) => Ok(Message::Request {
             id,
             method,
@@ -208,24 +219,25 @@ pub fn names_of_unreadable(text: &str) -> Vec<String> {
 }
 
 /// What kind of message an object is.
-fn envelope<'a>(object: &Object<'a>) -> Result<Message<'a>, Fault> {
-    let id = object.get("id");
+fn envelope<'a>(members: &[Member<'a>]) -> Result<Message<'a>, Fault> {
+    let get = |name: &str| value_of(members, name);
+    let id = get("id");
     let answerable = |fault: Fault| match id {
-        Some(id) if is_id(id.get()) && object.get("method").is_some() => fault.of(id.get()),
+        Some(id) if is_id(id.get()) && get("method").is_some() => fault.of(id.get()),
         Some(_) | None => fault,
     };
-    if object.text("jsonrpc").as_deref() != Some("2.0") {
+    if get("jsonrpc").and_then(object::text_of).as_deref() != Some("2.0") {
         return Err(answerable(invalid("`jsonrpc` must be \"2.0\"")));
     }
-    let (result, error) = (object.get("result"), object.get("error"));
-    let Some(method) = object.get("method") else {
+    let (result, error) = (get("result"), get("error"));
+    let Some(method) = get("method") else {
         return response(id, result, error);
     };
     if result.is_some() || error.is_some() {
         return Err(answerable(invalid("a message is a request or a response, not both")));
     }
     let method = object::text_of(method).ok_or_else(|| answerable(invalid("`method` must be a string")))?;
-    let params = object.get("params");
+    let params = get("params");
     match id {
         None => Ok(Message::Notification { method, params }),
         Some(id) if is_id(id.get()) => Ok(Message::Request { id, method, params }),

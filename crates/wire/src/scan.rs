@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::outline::{Member, Outline};
+
 /// How many arrays and objects may stand inside each other.
 pub(crate) const MAX_DEPTH: usize = 128;
 
@@ -39,19 +41,35 @@ pub(crate) enum Error {
 /// # Errors
 /// [`Error`], the first in reading order; duplicate keys when their object ends.
 pub(crate) fn check(text: &str) -> Result<(), Error> {
-    let mut scanner = Scanner {
-        text,
-        bytes: text.as_bytes(),
-        at: 0,
-        depth: 0,
-        keys: Vec::new(),
-    };
-    scanner.value()?;
-    scanner.blanks();
-    match scanner.peek() {
-        None => Ok(()),
-        Some(_) => Err(scanner.syntax("text after the value")),
-    }
+    Scanner::new(text, 0, Inside::OneReading).whole()
+}
+
+/// As [`check`]; of an object, the members of what stands at most `levels` deep are kept.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn outline(text: &str, levels: usize) -> Result<Outline<'_>, Error> {
+    let is_object = text.trim_start().starts_with('{');
+    let mut scanner = Scanner::new(text, if is_object { levels } else { 0 }, Inside::OneReading);
+    scanner.whole()?;
+    Ok(scanner.outline)
+}
+
+/// The members of an object, names that stand twice included. `None` is no verdict: it is no object, or one that
+/// another reader may still take.
+pub(crate) fn members(text: &str) -> Option<Vec<Member<'_>>> {
+    let mut scanner = Scanner::new(text, 1, Inside::Anything);
+    scanner.whole().ok()?;
+    scanner.outline.into_only()
+}
+
+/// What is looked for deeper inside than the members that are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    /// Names that stand twice.
+    OneReading,
+    /// Nothing but JSON.
+    Anything,
 }
 
 struct Scanner<'a> {
@@ -59,11 +77,36 @@ struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: usize,
-    /// Keys of all open objects, the innermost last: one allocation for a whole text.
-    keys: Vec<Cow<'a, str>>,
+    inside: Inside,
+    /// Names and values of all open objects, the innermost last: one allocation for a whole text.
+    open: Vec<(Cow<'a, str>, &'a str)>,
+    levels: usize,
+    outline: Outline<'a>,
 }
 
 impl<'a> Scanner<'a> {
+    fn new(text: &'a str, levels: usize, inside: Inside) -> Self {
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            depth: 0,
+            inside,
+            open: Vec::with_capacity(16),
+            levels,
+            outline: Outline::default(),
+        }
+    }
+
+    fn whole(&mut self) -> Result<(), Error> {
+        self.value()?;
+        self.blanks();
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.syntax("text after the value")),
+        }
+    }
+
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -87,8 +130,18 @@ impl<'a> Scanner<'a> {
     fn value(&mut self) -> Result<(), Error> {
         self.blanks();
         match self.peek() {
-            Some(b'{') => self.nested(Self::object),
-            Some(b'[') => self.nested(Self::array),
+            Some(b'{') => {
+                self.enter()?;
+                self.object()?;
+                self.depth -= 1;
+                Ok(())
+            }
+            Some(b'[') => {
+                self.enter()?;
+                self.array()?;
+                self.depth -= 1;
+                Ok(())
+            }
             Some(b'"') => self.string().map(|_| ()),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b't') => self.word(b"true"),
@@ -99,14 +152,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn nested(&mut self, inner: fn(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
+    fn enter(&mut self) -> Result<(), Error> {
         if self.depth == MAX_DEPTH {
             return Err(Error::TooDeep);
         }
         self.depth += 1;
         self.at += 1;
-        inner(self)?;
-        self.depth -= 1;
         Ok(())
     }
 
@@ -140,15 +191,29 @@ impl<'a> Scanner<'a> {
     }
 
     fn object(&mut self) -> Result<(), Error> {
-        let first = self.keys.len();
+        let begin = self.at - 1;
+        let first = self.open.len();
+        let kept = self.depth <= self.levels;
+        let named = kept || self.inside == Inside::OneReading;
         self.blanks();
         if self.peek() == Some(b'}') {
             self.at += 1;
+            if kept {
+                self.keep(begin, first);
+            }
             return Ok(());
         }
         loop {
-            self.key()?;
+            let (token, escaped) = self.key()?;
+            self.blanks();
+            let from = self.at;
             self.value()?;
+            if named {
+                let value = if kept { self.text.get(from..self.at) } else { None };
+                // The token was checked, so that decoding it succeeds.
+                let name = name_of(token, escaped).unwrap_or_default();
+                self.open.push((name, value.unwrap_or_default()));
+            }
             self.blanks();
             match self.next() {
                 Some(b',') => {}
@@ -159,15 +224,26 @@ impl<'a> Scanner<'a> {
                 }
             }
         }
-        let own = self.keys.get_mut(first..).unwrap_or_default();
-        if let Some(key) = duplicate(own) {
-            return Err(Error::DuplicateKey(key.to_owned()));
+        if self.inside == Inside::OneReading
+            && let Some(name) = duplicate(self.open.get(first..).unwrap_or_default())
+        {
+            return Err(Error::DuplicateKey(name.to_owned()));
         }
-        self.keys.truncate(first);
+        if kept {
+            self.keep(begin, first);
+        } else {
+            self.open.truncate(first);
+        }
         Ok(())
     }
 
-    fn key(&mut self) -> Result<(), Error> {
+    fn keep(&mut self, begin: usize, first: usize) {
+        let object = self.text.get(begin..self.at).unwrap_or_default();
+        self.outline.add(object, self.open.drain(first..));
+    }
+
+    /// The token of a member's name, up to its colon; true when it holds escapes.
+    fn key(&mut self) -> Result<(&'a str, bool), Error> {
         self.blanks();
         if self.peek() != Some(b'"') {
             return Err(self.syntax("expected a member name in double quotes"));
@@ -175,13 +251,12 @@ impl<'a> Scanner<'a> {
         let start = self.at;
         let escaped = self.string()?;
         let token = self.text.get(start..self.at).unwrap_or_default();
-        self.keys.push(name_of(token, escaped));
         self.blanks();
         if self.peek() != Some(b':') {
             return Err(self.syntax("expected `:`"));
         }
         self.at += 1;
-        Ok(())
+        Ok((token, escaped))
     }
 
     /// Passes a string; true when it holds escapes.
@@ -285,32 +360,31 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The name that a checked string token stands for.
-pub(crate) fn name_of(token: &str, escaped: bool) -> Cow<'_, str> {
+/// The name that a string token stands for; `None` for one that is no text.
+pub(crate) fn name_of(token: &str, escaped: bool) -> Option<Cow<'_, str>> {
     if escaped {
-        // The token was checked before, so that decoding it succeeds.
-        Cow::Owned(serde_json::from_str(token).unwrap_or_default())
+        serde_json::from_str(token).ok().map(Cow::Owned)
     } else {
-        Cow::Borrowed(token.get(1..token.len().saturating_sub(1)).unwrap_or_default())
+        token.get(1..token.len().saturating_sub(1)).map(Cow::Borrowed)
     }
 }
 
-/// A name that stands twice; may reorder the names.
-fn duplicate<'k>(keys: &'k mut [Cow<'_, str>]) -> Option<&'k str> {
-    if keys.len() <= PAIRWISE {
-        let keys = &*keys;
-        return keys
-            .iter()
-            .enumerate()
-            .find(|(index, key)| keys.iter().take(*index).any(|earlier| earlier == *key))
-            .map(|(_, key)| key.as_ref());
+/// A name that stands twice.
+fn duplicate<'k>(members: &'k [(Cow<'_, str>, &str)]) -> Option<&'k str> {
+    let names = || members.iter().map(|(name, _)| name.as_ref());
+    if members.len() <= PAIRWISE {
+        let mut earlier = names().enumerate();
+        return earlier
+            .find(|(index, name)| names().take(*index).any(|earlier| earlier == *name))
+            .map(|(_, name)| name);
     }
-    keys.sort_unstable();
-    let keys = &*keys;
-    keys.iter()
-        .zip(keys.iter().skip(1))
+    let mut sorted: Vec<&str> = names().collect();
+    sorted.sort_unstable();
+    sorted
+        .iter()
+        .zip(sorted.iter().skip(1))
         .find(|(one, next)| one == next)
-        .map(|(key, _)| key.as_ref())
+        .map(|(name, _)| *name)
 }
 
 /// How many bytes at the start are neither a quote, a backslash nor a control character.

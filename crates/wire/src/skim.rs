@@ -1,6 +1,5 @@
 //! The members of an object whose text was checked before, found without reading their insides again.
 
-use std::borrow::Cow;
 use std::iter;
 
 use serde::de::value::{BorrowedStrDeserializer, Error, MapDeserializer};
@@ -8,13 +7,11 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::value::RawValue;
 
+use crate::outline::Member;
 use crate::scan::{name_of, plain};
 
-/// A member: its decoded name, and its value as written.
-pub(crate) type Member<'a> = (Cow<'a, str>, &'a RawValue);
-
-/// The members of an object, in order; `None` when the text is no object. The text must have passed
-/// [`crate::scan::check`]: of another one the answer means nothing.
+/// The members of an object, in order; `None` when the text is no object. The text must have been
+/// read as JSON: of another one the answer means nothing.
 pub(crate) fn members(text: &str) -> Option<Vec<Member<'_>>> {
     let mut skimmer = Skimmer { text, at: 0 };
     skimmer.blanks();
@@ -32,7 +29,7 @@ pub(crate) fn members(text: &str) -> Option<Vec<Member<'_>>> {
             }
         }
         let escaped = skimmer.string();
-        let name = name_of(text.get(start..skimmer.at)?, escaped);
+        let name = name_of(text.get(start..skimmer.at)?, escaped)?;
         skimmer.blanks();
         skimmer.take(b':')?;
         skimmer.blanks();
@@ -121,7 +118,7 @@ impl Skimmer<'_> {
 
 /// A checked text as a raw value. `serde_json` makes one of what a deserializer hands to it under the name
 /// that it asks for, and only its own deserializer reads the text first.
-fn raw(text: &str) -> Option<&RawValue> {
+pub(crate) fn raw(text: &str) -> Option<&RawValue> {
     <&RawValue>::deserialize(Checked(text)).ok()
 }
 

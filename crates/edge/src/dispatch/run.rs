@@ -6,11 +6,10 @@ use std::time::Instant;
 use countersign_core::admit::{Ask, Origin};
 use countersign_core::principal::Caller;
 use countersign_core::refusal::{Detail, Refusal};
-use countersign_engine::{Outcome, Passage, ToCaller};
+use countersign_engine::{Outcome, Passage, Way, way};
 use countersign_wire::authored;
 use countersign_wire::rpc::Fault;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::ask::Work;
@@ -38,7 +37,7 @@ pub(super) fn start(asking: &Asking, request: &Request<'_>, method: Method, work
     {
         return Ok(running);
     }
-    let (to_caller, messages) = mpsc::channel(MESSAGES);
+    let (to_caller, messages) = way(MESSAGES);
     let cancel = CancellationToken::new();
     let ticket = asking.speaker.calls().map(|calls| calls.enter(request.id, &cancel));
     let passage = passage(asking, request, method, (to_caller, cancel.clone()));
@@ -61,7 +60,7 @@ fn passage(
     asking: &Asking,
     request: &Request<'_>,
     method: Method,
-    (to_caller, cancel): (mpsc::Sender<ToCaller>, CancellationToken),
+    (to_caller, cancel): (Way, CancellationToken),
 ) -> Passage {
     let judged = method.judged_members();
     let extra = request.params.iter().filter(|(name, _)| !judged.contains(name));

@@ -103,7 +103,7 @@ async fn put(
     } else {
         Waits::No
     };
-    let bytes = match body::read(incoming, LIMIT, waits).await {
+    let bytes = match body::read(incoming, (LIMIT, waits), &connection.alarm).await {
         Ok(bytes) => bytes,
         Err(Unread::TooLarge) => {
             return problem(

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -14,6 +15,8 @@ use hyper::body::{Body as _, Incoming};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
+use super::alarm::Alarm;
+use super::bell;
 use crate::auth::End;
 use crate::replay::Cursor;
 
@@ -47,7 +50,7 @@ pub(super) enum Waits {
 }
 
 /// Reads a body of at most `limit` bytes.
-pub(super) async fn read(mut body: Incoming, limit: usize, waits: Waits) -> Result<Bytes, Unread> {
+pub(super) async fn read(mut body: Incoming, (limit, waits): (usize, Waits), alarm: &Alarm) -> Result<Bytes, Unread> {
     let reading = async {
         if usize::try_from(body.size_hint().lower()).map_or(true, |announced| announced > limit) {
             if waits == Waits::No {
@@ -57,7 +60,7 @@ pub(super) async fn read(mut body: Incoming, limit: usize, waits: Waits) -> Resu
         }
         let mut first = Bytes::new();
         let mut rest: Option<BytesMut> = None;
-        while let Some(frame) = body.frame().await {
+        while let Some(frame) = poll_fn(|cx| bell::poll_frame(&mut body, cx)).await {
             let Ok(data) = frame.ok().ok_or(Unread::Broken)?.into_data() else {
                 continue;
             };
@@ -80,9 +83,11 @@ pub(super) async fn read(mut body: Incoming, limit: usize, waits: Waits) -> Resu
         }
         Ok(rest.map_or(first, BytesMut::freeze))
     };
-    tokio::time::timeout(READ_TIMEOUT, reading)
-        .await
-        .unwrap_or(Err(Unread::TooSlow))
+    tokio::select! {
+        biased;
+        read = reading => read,
+        () = alarm.wait(READ_TIMEOUT) => Err(Unread::TooSlow),
+    }
 }
 
 /// A client that still writes when the connection closes sees a reset and not the answer.

@@ -1,11 +1,12 @@
 //! A call under way, as an HTTP response: plain JSON, or events where something is said before the answer.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use countersign_engine::ToCaller;
 use http::Response;
-use tokio::time::sleep;
 
+use super::alarm::Alarm;
 use super::body::Body;
 use super::headers::Accepts;
 use super::reply;
@@ -14,10 +15,9 @@ use crate::running::{Finished, Road, Running, Step};
 
 /// Waits for the answer. It is plain JSON, unless something must be said before it, or it takes so long that a proxy
 /// could take the silence for the end.
-pub(super) async fn answer(mut running: Running, accepts: Accepts) -> Response<Body> {
+pub(super) async fn answer(mut running: Running, accepts: Accepts, alarm: &Alarm) -> Response<Body> {
     let road = if accepts.events { Road::Open } else { Road::Closed };
-    let silence = sleep(running.heartbeat());
-    tokio::pin!(silence);
+    let mut silence = pin!(alarm.wait(running.heartbeat()));
     loop {
         let step = tokio::select! {
             biased;

@@ -162,6 +162,12 @@ impl Accepts {
         let mut is_there = false;
         for value in headers.get_all(ACCEPT) {
             is_there = true;
+            // As the protocol has clients write it.
+            if value == "application/json, text/event-stream" {
+                accepts.json = true;
+                accepts.events = true;
+                continue;
+            }
             for range in value.to_str().unwrap_or_default().split(',') {
                 let mut parts = range.split(';').map(str::trim);
                 let range = parts.next().unwrap_or_default();

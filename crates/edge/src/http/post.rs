@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use countersign_wire::outline::Outline;
 use countersign_wire::rpc::{self, Body as Parsed, Fault, Message};
 use countersign_wire::version::{Era, Version};
 use countersign_wire::{codes, headers as wire_headers, meta};
@@ -61,13 +62,13 @@ pub(super) async fn answer(
     } else {
         Waits::No
     };
-    let bytes = match body::read(incoming, limit, waits).await {
+    let bytes = match body::read(incoming, (limit, waits), &connection.alarm).await {
         Ok(bytes) => bytes,
         Err(unread) => return unread_answer(unread, limit, &parts.headers),
     };
-    match rpc::parse(&bytes) {
-        Ok(Parsed::One(message)) => post.one(message).await,
-        Ok(Parsed::Batch(messages)) => Box::pin(post.batch(messages)).await,
+    match rpc::outlined(&bytes) {
+        Ok((Parsed::One(message), outline)) => post.one(message, &outline).await,
+        Ok((Parsed::Batch(messages), outline)) => Box::pin(post.batch(messages, &outline)).await,
         Err(fault) => reply::json(StatusCode::BAD_REQUEST, fault.render()),
     }
 }
@@ -123,10 +124,10 @@ impl<'r> Post<'r> {
         })
     }
 
-    async fn one(&self, message: Message<'_>) -> Response<Body> {
+    async fn one(&self, message: Message<'_>, outline: &Outline<'_>) -> Response<Body> {
         match message {
             Message::Request { id, method, params } => {
-                let request = match Request::read(id, &method, params) {
+                let request = match Request::read(id, &method, params, outline) {
                     Ok(request) => request,
                     Err(fault) => return reply::json(StatusCode::BAD_REQUEST, fault.render()),
                 };
@@ -170,7 +171,7 @@ impl<'r> Post<'r> {
         match dispatch::answer(&asking, request, headers).await {
             Reply::Now(answer) => reply::answer(answer, self.accepts),
             Reply::Listed(listed) => reply::listed(listed, self.accepts),
-            Reply::Running(running) => drive::answer(*running, self.accepts).await,
+            Reply::Running(running) => drive::answer(*running, self.accepts, &self.connection.alarm).await,
             Reply::Listen(listen) => {
                 if !self.accepts.events {
                     let message = "`subscriptions/listen` is answered as `text/event-stream` only";
@@ -293,7 +294,7 @@ impl<'r> Post<'r> {
     }
 
     /// A batch of 2025-03-26: answered in one array. What servers say meanwhile cannot stand in it.
-    async fn batch(&self, messages: Vec<Message<'_>>) -> Response<Body> {
+    async fn batch(&self, messages: Vec<Message<'_>>, outline: &Outline<'_>) -> Response<Body> {
         let session = match self.session(None) {
             Ok(session) if rpc::has_batches(session.version) => session,
             Ok(_) => return reply::error(StatusCode::BAD_REQUEST, "the session's protocol version has no batches"),
@@ -310,7 +311,7 @@ impl<'r> Post<'r> {
         let answers = futures_util::future::join_all(
             messages
                 .into_iter()
-                .map(|message| self.batched(&asking, &session, message)),
+                .map(|message| self.batched(&asking, &session, message, outline)),
         );
         let texts: Vec<String> = answers.await.into_iter().flatten().map(|answer| answer.text).collect();
         if texts.is_empty() {
@@ -320,10 +321,16 @@ impl<'r> Post<'r> {
         }
     }
 
-    async fn batched(&self, asking: &Asking, session: &Session, message: Message<'_>) -> Finished {
+    async fn batched(
+        &self,
+        asking: &Asking,
+        session: &Session,
+        message: Message<'_>,
+        outline: &Outline<'_>,
+    ) -> Finished {
         match message {
             Message::Request { id, method, params } => {
-                let request = match Request::read(id, &method, params) {
+                let request = match Request::read(id, &method, params, outline) {
                     Ok(request) => request,
                     Err(fault) => return Some(Answer::fault(session.version, id.get(), fault)),
                 };

@@ -127,7 +127,7 @@ fn invite(invitation: &Invitation, ticket: &str) -> Page {
 async fn go(connection: &Connection, in_force: &InForce, request: Request<Incoming>) -> Response<Body> {
     let (parts, incoming) = request.into_parts();
     // The body of a form is small, and who waits for a word before sending it is no browser.
-    let Ok(bytes) = body::read(incoming, FORM_BYTES, Waits::No).await else {
+    let Ok(bytes) = body::read(incoming, (FORM_BYTES, Waits::No), &connection.alarm).await else {
         return stuck_at(&Stuck::Expired);
     };
     let form = std::str::from_utf8(&bytes).ok().and_then(Form::read);

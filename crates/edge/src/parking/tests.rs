@@ -7,7 +7,7 @@ use countersign_core::principal::{Authentication, Endpoint, Principal, Principal
 use countersign_core::stages::Toolset;
 use countersign_engine::Reply;
 use countersign_wire::questions::Question;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{Asked, Bond, Limits, PREFIX, Parking, Unclaimed};
@@ -43,7 +43,7 @@ fn other() -> PrincipalKey {
 
 /// A call that asks one thing and ends when it is taken back.
 fn asking(bond: &Bond) -> (Box<UnderWay>, oneshot::Receiver<Reply>, CancellationToken) {
-    let (_, messages) = mpsc::channel(1);
+    let (_, messages) = countersign_engine::way(1);
     let cancel = CancellationToken::new();
     let cancelled = cancel.clone();
     let work = Box::pin(async move {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use countersign_core::catalogue::Naming;
 use countersign_core::principal::Principal;
-use countersign_engine::{Abilities, Engine, ToCaller, UpstreamSettings};
+use countersign_engine::{Abilities, Engine, ToCaller, UpstreamSettings, Way, way};
 use countersign_store::Ledger;
 use countersign_wire::meta;
 use countersign_wire::version::Version;
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{Finished, Running, Step};
@@ -71,8 +71,8 @@ fn running(
     speaker: &Speaker,
     shared: &Arc<Shared>,
     work: impl Future<Output = Finished> + Send + 'static,
-) -> (Running, mpsc::Sender<ToCaller>, CancellationToken) {
-    let (sender, messages) = mpsc::channel(4);
+) -> (Running, Way, CancellationToken) {
+    let (sender, messages) = way(4);
     let cancel = CancellationToken::new();
     (
         Running::new(
@@ -104,9 +104,9 @@ async fn a_panic_is_one_requests_failure() {
 #[tokio::test]
 async fn what_was_said_before_the_answer_comes_before_it() {
     let shared = shared();
-    let (say, said) = oneshot::channel::<mpsc::Sender<ToCaller>>();
+    let (say, said) = oneshot::channel::<Way>();
     let work = async {
-        let sender: mpsc::Sender<ToCaller> = said.await.expect("a way to the caller");
+        let sender: Way = said.await.expect("a way to the caller");
         let params = RawValue::from_string("{}".to_owned()).expect("JSON");
         let notification = ToCaller::Notification {
             method: "notifications/progress".to_owned(),

@@ -7,10 +7,9 @@ use countersign_core::admit::{Ask, Origin};
 use countersign_core::effect::Effect;
 use countersign_core::outcome::Fate;
 use countersign_core::workflow::{Begin, CallEnd, STEPS, read_result};
-use countersign_upstream::{Carried, ToCaller};
+use countersign_upstream::{Carried, Messages, ToCaller, way};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::run::Run;
@@ -98,7 +97,7 @@ impl Run {
     async fn called(self: &Arc<Self>, begin: &Begin, cancel: CancellationToken) -> Result<Outcome, String> {
         let mut carried = Carried::new();
         for _ in 0..ROUNDS {
-            let (to_caller, messages) = mpsc::channel(MESSAGES);
+            let (to_caller, messages) = way(MESSAGES);
             let mut passage = self.passage.inner(to_caller, cancel.clone());
             passage.extra = carried;
             let ask = Ask::Tool {
@@ -134,19 +133,14 @@ impl Run {
     }
 
     /// Hands on what the server says to the caller of the run while the call is under way.
-    async fn relayed(
-        &self,
-        begin: &Begin,
-        call: impl Future<Output = Outcome>,
-        mut messages: mpsc::Receiver<ToCaller>,
-    ) -> Outcome {
+    async fn relayed(&self, begin: &Begin, call: impl Future<Output = Outcome>, mut messages: Messages) -> Outcome {
         let mut call = Box::pin(call);
         loop {
             tokio::select! {
                 biased;
                 Some(message) = messages.recv() => self.hand_on(begin, message).await,
                 outcome = &mut call => {
-                    while let Ok(message) = messages.try_recv() {
+                    while let Some(message) = messages.try_recv() {
                         self.hand_on(begin, message).await;
                     }
                     return outcome;

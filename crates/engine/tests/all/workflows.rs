@@ -12,7 +12,6 @@ use countersign_core::principal::{Authentication, Caller, Principal};
 use countersign_core::server::{ServerEntry, Start};
 use countersign_engine::{Change, Engine, Outcome, Passage, Settings, ToCaller, Workflows};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use super::{CEILING, Fixture, caller, passage, settings};
 
@@ -139,7 +138,7 @@ output: {first: "{{ results.first }}", each: "{{ results.each }}", b: "{{ result
 #[tokio::test]
 async fn a_run_answers_records_and_tells_of_every_step() {
     let gateway = Gateway::start("echo read", &[("whole", WHOLE)]).await;
-    let (to_caller, mut messages) = mpsc::channel(64);
+    let (to_caller, mut messages) = countersign_engine::way(64);
     let mut passage = passage();
     passage.to_caller = to_caller;
     passage.progress_token = Some(serde_json::value::RawValue::from_string(r#""mine""#.to_owned()).unwrap());
@@ -177,7 +176,7 @@ async fn a_run_answers_records_and_tells_of_every_step() {
 
     // Progress under the caller's own token rises with each message.
     let mut said = Vec::new();
-    while let Ok(ToCaller::Notification { method, params }) = messages.try_recv() {
+    while let Some(ToCaller::Notification { method, params }) = messages.try_recv() {
         assert_eq!(method, "notifications/progress");
         let params: Value = serde_json::from_str(params.get()).unwrap();
         assert_eq!(params["progressToken"], "mine");

@@ -20,7 +20,7 @@ use countersign_core::server::{EnvMode, ServerEntry, Sharing, Start, Transport};
 use countersign_core::stages::{Pins, Rights, Toolset, WriteGate};
 use countersign_core::time::Millis;
 use countersign_store::{End, Ledger, Recorded};
-use countersign_upstream::{Abilities, Answer, Event, Passage, Settings, ToCaller, Upstreams};
+use countersign_upstream::{Abilities, Answer, Event, Messages, Passage, Settings, Upstreams, way};
 use futures_util::stream;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Frame, Incoming};
@@ -40,7 +40,7 @@ pub(crate) struct Bench {
 
 /// The caller's end of one call.
 pub(crate) struct CallerEnd {
-    pub(crate) inbox: mpsc::Receiver<ToCaller>,
+    pub(crate) inbox: Messages,
     pub(crate) cancel: CancellationToken,
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn principal(name: &str) -> Arc<Principal> {
 }
 
 pub(crate) fn passage() -> (Passage, CallerEnd) {
-    let (to_caller, inbox) = mpsc::channel(64);
+    let (to_caller, inbox) = way(64);
     let cancel = CancellationToken::new();
     let passage = Passage {
         abilities: Abilities {
