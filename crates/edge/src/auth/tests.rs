@@ -129,6 +129,10 @@ impl Place {
         self.auth.admit(&self.engine, &headers, PEER.into()).await
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a test reads better without a reference at each change"
+    )]
     fn claims(&self, change: Value) -> Value {
         let now = self.memory.clock.now() / 1000;
         let mut claims = json!({"iss": self.idp.url, "aud": "gateway", "sub": "carol", "exp": now + 300, "iat": now});

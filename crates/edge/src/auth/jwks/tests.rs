@@ -58,7 +58,7 @@ fn keys_for_other_uses_and_keys_that_are_too_small_are_passed_over() {
         jwk[name] = value;
         jwk
     };
-    assert_eq!(set(&[base.clone()]).len(), 1);
+    assert_eq!(set(std::slice::from_ref(&base)).len(), 1);
     for jwk in [
         with("use", json!("enc")),
         with("key_ops", json!(["sign"])),
@@ -72,7 +72,7 @@ fn keys_for_other_uses_and_keys_that_are_too_small_are_passed_over() {
         json!({"kty": "OKP", "crv": "X25519", "kid": "a", "x": encode([1_u8; 32])}),
         json!("a"),
     ] {
-        assert_eq!(set(&[jwk.clone()]), [], "{jwk}");
+        assert_eq!(set(std::slice::from_ref(&jwk)), [], "{jwk}");
         assert_eq!(set(&[jwk.clone(), base.clone()]).len(), 1, "its siblings stay: {jwk}");
     }
     assert_eq!(read(b"{}"), Err("it is no set of keys"));
