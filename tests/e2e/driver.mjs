@@ -56,7 +56,9 @@ async function auth({ raw, tools }) {
     await until('the server is listed or refuses', async () => ['ready', 'auth_required', 'unavailable'].includes((await state()).state));
     const results = [];
     for (const { name } of await tools()) results.push(await call(raw, name));
-    if (results.length > 0 && !results.some((result) => result.isError)) return;
+    // A call that needs more than was granted asks for another sign-in.
+    const ran = (result) => !result.isError && result.resultType !== 'input_required';
+    if (results.length > 0 && results.every(ran)) return;
   }
 }
 
