@@ -1,7 +1,7 @@
 // Every block of code in the documents is run, or compared with what is run; a block that nothing runs fails here.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -55,6 +55,9 @@ const ALL = ['README.md', 'CONTRIBUTING.md', ...pages(join(ROOT, 'docs'))].flatM
 const place = ({ page, line, language }) => `${page}:${line} (${language})`;
 const of = (...languages) => ALL.filter((block) => languages.includes(block.language));
 
+/** Whether it is one command whose whole output stands in the block after it. */
+const isExplained = (block) => block?.language === 'sh' && /^countersign (explain|access) [^\n]*$/.test(block.text);
+
 test('every block is one that a test runs', () => {
   const sources = ['crates/config/src/load/tests/documents.rs', 'crates/countersign/src/args/tests.rs'];
   const code = sources.map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n');
@@ -63,7 +66,8 @@ test('every block is one that a test runs', () => {
     const known = ['js', 'python', 'json', 'sh', 'text', ...Object.keys(ELSEWHERE)];
     assert.ok(known.includes(block.language), `${place(block)}: no test runs this language`);
     if (block.language === 'text' && block.page !== TROUBLE) {
-      assert.ok(['js', 'python'].includes(block.before?.language), `${place(block)}: is the output of nothing that is run`);
+      const isRun = ['js', 'python'].includes(block.before?.language) || isExplained(block.before);
+      assert.ok(isRun, `${place(block)}: is the output of nothing that is run`);
     }
   }
   for (const language of ['js', 'python', 'json', 'sh', 'text', 'yaml', 'jsonc']) {
@@ -149,6 +153,14 @@ describe('the examples, with quickstart', () => {
   /** The words of a line; the documents quote with single quotes only. */
   const words = (line) => [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain);
 
+  /** The folder of the examples of explanations: quickstart's servers, and the settings that the page shows. */
+  function explained() {
+    const own = folder('docs-explain');
+    copyFileSync(join(dir, 'mcp.json'), join(own, 'mcp.json'));
+    writeFileSync(join(own, 'countersign.yaml'), of('yaml').find(({ page }) => page === 'docs/explain.md').text);
+    return own;
+  }
+
   async function shell(line) {
     const [command, ...args] = words(here(line).replace('cargo run --release -- ', 'countersign '));
     const flags = { env: environment({ PATH: `${join(PACKAGES, 'node/bin')}:${process.env.PATH}` }), timeout: 120_000 };
@@ -176,6 +188,12 @@ describe('the examples, with quickstart', () => {
       const { stdout } = await run(BINARY, [...args, '--url', url], flags);
       return assert.ok(stdout.length > 0, line);
     }
+    if (command === 'countersign' && ['explain', 'access'].includes(args[0])) {
+      const own = args.map((arg) => (arg === './countersign' ? explained() : arg));
+      const { stdout, code } = await run(BINARY, own, flags).catch((error) => error);
+      assert.ok([undefined, 1].includes(code), `${line}: ${code}`);
+      return stdout;
+    }
     if (command === 'countersign') return undefined; // Parsed by a test of the crate; what it does has tests of its own.
     if (['./test', 'cargo', 'mkdir'].includes(command)) return undefined;
     return assert.fail(`no test runs \`${line}\``);
@@ -183,7 +201,14 @@ describe('the examples, with quickstart', () => {
 
   for (const block of of('sh')) {
     test(`${place(block)} does what it says`, async () => {
-      for (const line of block.text.split('\n').filter(Boolean)) await shell(line);
+      const said = [];
+      for (const line of block.text.split('\n').filter(Boolean)) said.push(await shell(line));
+      if (!isExplained(block)) return;
+      const output = ALL.find(({ before }) => before === block);
+      assert.equal(output?.language, 'text', 'its output follows it');
+      // How many tools of its own the gateway has is no part of the example.
+      const uncounted = (text) => text.trimEnd().replaceAll(/\(\d+ hidden\)/g, '(… hidden)');
+      assert.equal(uncounted(said.join('')), uncounted(output.text));
     });
   }
 });

@@ -21,6 +21,7 @@ use crate::folder::{CATALOGUE_FILE, Files, GATEWAY_FILE, IDENTITIES_FILE};
 use crate::gateway::{self, Gateway};
 use crate::identities;
 use crate::jsonc;
+use crate::places::Places;
 use crate::problem::{Problem, Problems, Severity, Source};
 use crate::shown;
 use crate::tree::Node;
@@ -92,7 +93,21 @@ impl Loader for Folder {
 /// # Errors
 /// Every problem of every file, when at least one is an error; workflows are not set aside here.
 pub fn load(dir: &Path, environment: &Environment) -> Result<Config, Problems> {
-    let mut config = evaluate(&Files::read(dir), environment).result?;
+    whole(&Files::read(dir), environment)
+}
+
+/// As [`load`], with the places of what was read, for explanations.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with_places(dir: &Path, environment: &Environment) -> Result<(Config, Places), Problems> {
+    let files = Files::read(dir);
+    let config = whole(&files, environment)?;
+    Ok((config, Places::of(&files)))
+}
+
+fn whole(files: &Files, environment: &Environment) -> Result<Config, Problems> {
+    let mut config = evaluate(files, environment).result?;
     let mut problems = std::mem::take(&mut config.set_aside);
     if problems.is_empty() {
         return Ok(config);

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::exact::Digest;
-use crate::principal::Standing;
+use crate::principal::{Authentication, Principal, Standing};
+use crate::stages::Toolset;
+use crate::toolset::{Origin, Selectors};
 
 /// What `identities.yaml` says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -72,6 +74,30 @@ pub struct ActorTokens {
     pub audience: Arc<str>,
     /// The claim that names the Session.
     pub session_claim: Arc<str>,
+}
+
+/// What a request is bounded by before it names a toolset itself.
+pub const UNSCOPED: Toolset = Toolset::Unscoped {
+    because: "the request names no toolset",
+};
+
+impl Key {
+    /// Whom a request with it is served as.
+    #[must_use]
+    pub fn principal(&self) -> Principal {
+        let connection = self.caller_id.as_ref().unwrap_or(&self.name);
+        let name = Arc::clone(&self.name);
+        Principal::of(&self.subject, connection, Authentication::Key { name }).with(self.standing.clone())
+    }
+
+    /// What bounds every request with it.
+    #[must_use]
+    pub fn bounds(&self) -> Toolset {
+        match &self.toolset {
+            None => UNSCOPED,
+            Some(list) => UNSCOPED.narrowed(Origin::Key, Selectors::parse_list(list)),
+        }
+    }
 }
 
 /// The digest stays out: it would let a reader try keys at leisure.

@@ -52,6 +52,24 @@ impl Code {
         Self::AuthRequired,
     ];
 
+    /// The stage that refuses with it, in the word of [`StageAnswer::stage`](crate::stages::StageAnswer::stage).
+    #[must_use]
+    pub fn stage(self) -> &'static str {
+        match self {
+            Self::OutsideToolset | Self::BadToolset => "toolset",
+            Self::ToolNotFound
+            | Self::PromptNotFound
+            | Self::ResourceNotFound
+            | Self::ResourceAmbiguous
+            | Self::TaskNotFound
+            | Self::BadArguments
+            | Self::InstanceRequired
+            | Self::InstanceNotAvailable
+            | Self::ServerStopped
+            | Self::AuthRequired => "view",
+        }
+    }
+
     /// The code as text.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -15,6 +15,7 @@ mod preset;
 mod resolve;
 mod selector;
 mod slots;
+mod why;
 
 pub use bounds::{Bounds, Layer, Origin};
 pub use error::Error;
@@ -23,6 +24,7 @@ pub use narrowed::Narrowed;
 pub use preset::{Effects, Flaw, FlawKind, List, Place, Preset, Presets, Rule};
 pub use resolve::narrow;
 pub use selector::{MOST, Selector, Selectors};
+pub use why::{Picked, Reason, Reasons, Said, Step, Verdict};
 
 pub(crate) use awaiting::{could_select_of, unable};
 pub(crate) use slots::Slots;

@@ -43,6 +43,10 @@ pub(crate) enum Command {
     Import(Import),
     /// Check all configuration files.
     Check(Check),
+    /// Show what would become of one call: every stage's answer, and the line that decided.
+    Explain(Explain),
+    /// Show what a caller can discover and call.
+    Access(Access),
     /// Use the gateway's tools from the terminal.
     #[command(subcommand)]
     Tools(Tools),
@@ -179,4 +183,41 @@ pub(crate) struct Check {
     /// Also start the servers, and show what they publish now and what a person should mend there.
     #[arg(long)]
     pub(crate) live: bool,
+}
+
+/// Whose request.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Whose {
+    #[command(flatten)]
+    pub(crate) folder: Folder,
+    /// Who asks: `local`, the name or the subject of a key, `SUBJECT@ISSUER`, or `session:ID`. Without
+    /// identities.yaml everybody is `local`.
+    #[arg(long = "as", value_name = "WHO")]
+    pub(crate) who: Option<String>,
+    /// The toolset that the request declares, as in the header `X-Countersign-Toolset`.
+    #[arg(long, value_name = "SELECTORS")]
+    pub(crate) toolset: Option<String>,
+}
+
+/// Flags of `explain`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    pub(crate) whose: Whose,
+    /// The tool, by the name that callers use.
+    #[arg(required_unless_present = "preset", conflicts_with = "preset")]
+    pub(crate) tool: Option<String>,
+    /// The arguments of the call, a JSON object.
+    #[arg(long, value_name = "JSON", default_value = "{}", conflicts_with = "preset")]
+    pub(crate) args: String,
+    /// Show what each rule of this preset matches, in place of a call.
+    #[arg(long, value_name = "NAME", conflicts_with = "toolset")]
+    pub(crate) preset: Option<String>,
+}
+
+/// Flags of `access`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Access {
+    #[command(flatten)]
+    pub(crate) whose: Whose,
 }

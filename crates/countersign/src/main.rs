@@ -1,7 +1,9 @@
 //! The binary: the command line, and the wiring of all crates.
 
+mod access;
 mod args;
 mod check;
+mod explain;
 mod failure;
 mod folder;
 mod gateway;
@@ -11,6 +13,7 @@ mod out;
 mod quickstart;
 mod reload;
 mod sample;
+mod scene;
 mod serve;
 mod tools;
 mod warden;
@@ -56,6 +59,8 @@ fn run(args: LowArgs) -> Result<(), Failure> {
         }
         Command::Import(flags) => import::run(&flags, format),
         Command::Check(flags) => wait(check::run(flags, format)),
+        Command::Explain(flags) => wait(explain::run(flags, format)),
+        Command::Access(flags) => wait(access::run(flags, format)),
         Command::Tools(flags) => {
             logs::start(args.log_format, logs::QUIET)?;
             wait(tools::run(flags, format))

@@ -59,6 +59,11 @@ pub(crate) fn harmless(text: &str) -> String {
     text.chars().map(|c| if harmful(c) { '\u{fffd}' } else { c }).collect()
 }
 
+/// Lines without the blanks that an empty last column leaves at their ends.
+pub(crate) fn trimmed(text: &str) -> String {
+    text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
+}
+
 /// Columns of equal width; the last one is not padded.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();

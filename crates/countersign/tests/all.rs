@@ -10,6 +10,8 @@
 mod commands;
 #[path = "all/documents.rs"]
 mod documents;
+#[path = "all/explain.rs"]
+mod explain;
 #[path = "all/families.rs"]
 mod families;
 #[path = "all/quickstart.rs"]

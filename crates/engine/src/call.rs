@@ -97,7 +97,7 @@ impl Engine {
         Some(self.auth_required(&caller.principal, &entry, AskedBy::Call))
     }
 
-    fn settle(&self, world: &admit::World, judged: admit::Judged) -> Permit {
+    pub(crate) fn settle(&self, world: &admit::World, judged: admit::Judged) -> Permit {
         let answer = countersign_sandbox::pre(&self.shared.scripts, &judged);
         let Admission::Proceed(permit) = admit::settle(world, judged.with_answer(answer));
         permit

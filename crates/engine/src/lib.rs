@@ -14,6 +14,7 @@ mod refresh;
 mod sessions;
 mod sign_in;
 mod views;
+mod weigh;
 mod workflows;
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -27,7 +27,7 @@ pub use entry::{End, Entry, Note};
 pub use executions::{Execution, ExecutionEnd, ExecutionQuery, ExecutionStart, ExecutionStep};
 pub use recorded::{Receipt, Recorded};
 pub use sealed::Sealed;
-pub use sessions::{Bind, Binding, Bound, Reading, Unbound};
+pub use sessions::{Bind, Binding, Bound, Reading, Unbound, stored_binding};
 
 /// Why the ledger could not write or read.
 #[derive(Debug, thiserror::Error)]

@@ -11,6 +11,7 @@ use countersign_core::time::Millis;
 use crate::sqlite::Sqlite;
 use crate::{Backend, Error, Ledger};
 
+pub use rows::stored_binding;
 pub(crate) use rows::{Row, delete, saw};
 
 /// How long a binding lives that names no end.

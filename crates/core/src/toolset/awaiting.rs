@@ -103,6 +103,23 @@ pub(crate) fn unable<'b>(
         .find(|layer| truth(presets, layer, unknown) == Truth::No)
 }
 
+/// Answers rules about the tool of that name on a server whose tools are not known yet; presets of those names alone
+/// may be composed in them.
+pub(super) fn truths<'a>(
+    presets: &'a Presets,
+    named: impl Iterator<Item = &'a str>,
+    (entry, in_family): (&'a ServerEntry, bool),
+    name: &'a str,
+) -> impl Fn(&Rule) -> Truth {
+    let unknown = Unknown {
+        entry,
+        space: if in_family { Space::Family } else { Space::Own },
+        name: Name::One(name),
+    };
+    let evaluated = Evaluated::of(presets, named, Truth::No, &mut |rule: &Rule| atom(rule, unknown));
+    move |rule| evaluated.rule(rule, &mut |rule: &Rule| atom(rule, unknown))
+}
+
 /// Whether a preset's rule could select anything of servers that are not listed.
 pub(super) fn could_rule(presets: &Presets, rule: &Rule, catalogue: &Catalogue, server: &Server) -> bool {
     let mut compositions = Vec::new();

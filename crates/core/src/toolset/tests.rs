@@ -23,6 +23,7 @@ mod idle;
 mod presets;
 mod reference;
 mod selection;
+mod why;
 
 /// One server of a fleet, in few words.
 #[derive(Debug, Clone, Default)]

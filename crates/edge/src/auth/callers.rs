@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+pub(super) use countersign_core::identity::UNSCOPED;
 use countersign_core::identity::{Issuer, Key};
 use countersign_core::principal::{Authentication, Principal, Standing};
 use countersign_core::stages::Toolset;
@@ -11,22 +12,10 @@ use countersign_engine::Binding;
 use super::KeyHolder;
 use super::token::{Claims, Fault};
 
-/// What a request is bounded by before it names a toolset itself.
-pub(super) const UNSCOPED: Toolset = Toolset::Unscoped {
-    because: "the request names no toolset",
-};
-
 pub(super) fn holder(key: &Key) -> KeyHolder {
-    let connection = key.caller_id.as_ref().unwrap_or(&key.name);
-    let name = Arc::clone(&key.name);
-    let principal = Principal::of(&key.subject, connection, Authentication::Key { name }).with(key.standing.clone());
-    let toolset = match &key.toolset {
-        None => UNSCOPED,
-        Some(list) => UNSCOPED.narrowed(Origin::Key, Selectors::parse_list(list)),
-    };
     KeyHolder {
-        principal: Arc::new(principal),
-        toolset,
+        principal: Arc::new(key.principal()),
+        toolset: key.bounds(),
     }
 }
 

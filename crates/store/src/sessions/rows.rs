@@ -1,12 +1,14 @@
 //! Bindings as rows of the SQLite ledger.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use countersign_core::time::Millis;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::{Binding, Reading, Sessions, wall_now};
+use crate::Error;
 
 /// One binding as it is stored, with the time until which it is known to have lived.
 #[derive(Debug)]
@@ -66,18 +68,8 @@ impl Sessions {
         let mut statement =
             connection.prepare("SELECT session, subject, toolset, roles, plan, expires_at, seen FROM binding")?;
         let rows = statement.query_map([], |row| {
-            let (session, subject): (String, String) = (row.get(0)?, row.get(1)?);
-            let (toolset, roles): (Option<String>, String) = (row.get(2)?, row.get(3)?);
             let seen: i64 = row.get(6)?;
-            let binding = Binding {
-                session: session.into(),
-                subject: subject.into(),
-                toolset: toolset.as_deref().map(texts),
-                roles: texts(&roles),
-                plan: row.get(4)?,
-                expires_at: Millis(row.get(5)?),
-            };
-            Ok((binding, Millis(seen.max(told.unwrap_or(i64::MIN)))))
+            Ok((read(row)?, Millis(seen.max(told.unwrap_or(i64::MIN)))))
         })?;
         let rows: Vec<(Binding, Millis)> = rows.collect::<rusqlite::Result<_>>()?;
         let over = rows
@@ -88,6 +80,34 @@ impl Sessions {
         }
         Ok(Self::of(rows, now))
     }
+}
+
+fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Binding> {
+    let (session, subject): (String, String) = (row.get(0)?, row.get(1)?);
+    let (toolset, roles): (Option<String>, String) = (row.get(2)?, row.get(3)?);
+    Ok(Binding {
+        session: session.into(),
+        subject: subject.into(),
+        toolset: toolset.as_deref().map(texts),
+        roles: texts(&roles),
+        plan: row.get(4)?,
+        expires_at: Millis(row.get(5)?),
+    })
+}
+
+/// The binding of a Session as a file has it, ended or not, for whoever only wants to know: nothing is written, and
+/// a gateway that has the file open is not disturbed.
+///
+/// # Errors
+/// [`Error::Open`] when the file is not there or cannot be read.
+pub fn stored_binding(path: &Path, session: &str) -> Result<Option<Binding>, Error> {
+    let sql = "SELECT session, subject, toolset, roles, plan, expires_at, seen FROM binding WHERE session = ?1";
+    let found = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        .and_then(|connection| connection.query_row(sql, params![session], read).optional());
+    found.map_err(|source| Error::Open {
+        path: path.display().to_string(),
+        source,
+    })
 }
 
 /// Deletes the binding of a Session.

@@ -273,3 +273,18 @@ proptest! {
         }
     }
 }
+
+#[tokio::test]
+async fn a_stored_binding_can_be_read_beside_the_gateway_that_has_the_file_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.db");
+    assert!(stored_binding(&path, "s").is_err(), "there is no file");
+    assert!(!path.exists(), "and none is made");
+    let now = Clock::now();
+    let ledger = stored(&path, now.wall + HOUR, now).await;
+    let read = stored_binding(&path, "s").unwrap();
+    assert_eq!(read.as_ref(), ledger.binding("s", now.read()).as_deref());
+    assert_eq!(stored_binding(&path, "t").unwrap(), None);
+    let row = stored_binding(&path, "s").unwrap().unwrap();
+    assert_eq!((&*row.subject, row.expires_at), ("carol", Millis(now.wall + HOUR)));
+}
