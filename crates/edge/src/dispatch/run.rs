@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use countersign_core::admit::{Ask, Origin};
-use countersign_core::principal::Caller;
+use countersign_core::principal::{Authentication, Caller};
 use countersign_core::refusal::{Detail, Refusal};
 use countersign_engine::{Outcome, Passage, Way, way};
 use countersign_wire::authored;
@@ -118,7 +118,12 @@ impl Job {
                         sign_in::Next::Told(required) => Outcome::AuthRequired(required),
                     }
                 }
-                outcome => outcome,
+                outcome @ (Outcome::Refused(_)
+                | Outcome::Unrecorded { .. }
+                | Outcome::Result { .. }
+                | Outcome::Error { .. }
+                | Outcome::Failed { .. }
+                | Outcome::Cancelled) => outcome,
             };
             let outcome = follow::owned(self, frame, outcome);
             let next = match &mut rounds {
@@ -187,10 +192,12 @@ impl Job {
         let Detail::Outside(outside) = &refusal.detail else {
             return;
         };
-        // An id as a whole would let whoever reads the log speak in its session.
-        let session = self
-            .session()
-            .map_or("none", |session| session.id.get(..8).unwrap_or("stdio"));
+        let session = match (self.caller.principal.authentication(), self.session()) {
+            (Authentication::Bound { session, .. }, _) => session,
+            // An id as a whole would let whoever reads the log speak in its session.
+            (_, Some(session)) => session.id.get(..8).unwrap_or("stdio"),
+            (_, None) => "none",
+        };
         tracing::info!(
             kind = outside.kind.word(),
             tool = outside.name,

@@ -148,7 +148,7 @@ fn b001_session_with_a_stream_or_a_call_stays_and_its_time_begins_when_they_end(
     let (listens, _) = sessions.open(session("listens", &alice), LIMITS).expect("opens");
     let (waits, _) = sessions.open(session("waits", &alice), LIMITS).expect("opens");
     let (sender, receiver) = mpsc::channel(1);
-    listens.open_stream(sender, Hearer::of_all(alice.clone()));
+    listens.open_stream(sender, Hearer::of_all(alice));
     let ticket = waits.calls.enter("1", &CancellationToken::new());
     let start = Instant::now() + Duration::from_secs(1);
     let none = Vec::<String>::new();

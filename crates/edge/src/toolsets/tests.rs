@@ -67,7 +67,7 @@ fn i2_no_way_of_declaring_a_toolset_widens() {
         "bound [preset:read-only] header [server:a] header [server:b] argument [preset:full]"
     );
     // What is bad stays bad, whatever is declared after it.
-    let bad = within_meta(header.clone(), &raw("7"));
+    let bad = within_meta(header, &raw("7"));
     for after in [
         within(&bad, Origin::Header, Ok(selectors("preset:full"))),
         within_meta(bad.clone(), &raw(r#""preset:full""#)),

@@ -49,7 +49,8 @@ async fn within(gateway: &Gateway, (session, toolset): (&str, &str), method: &st
     gateway.post(&[session, &line], &rpc(method, &params)).await
 }
 
-fn meta(tool: &str, arguments: Value) -> (&'static str, Value) {
+fn meta(tool: &str, arguments: impl Into<Value>) -> (&'static str, Value) {
+    let arguments: Value = arguments.into();
     ("tools/call", json!({"name":tool,"arguments":arguments}))
 }
 

@@ -67,7 +67,8 @@ fn a_narrowing_that_is_not_known_is_refused() {
 #[test]
 fn every_line_of_both_names_of_the_toolset_counts() {
     let (new, old) = ("X-Countersign-Toolset", "X-muster-Toolset");
-    let cases: &[(&[(&str, &str)], Option<&str>)] = &[
+    type Case<'c> = (&'c [(&'c str, &'c str)], Option<&'c str>);
+    let cases: &[Case<'_>] = &[
         (&[], None),
         (&[(new, "")], Some("")),
         (&[(new, "server:a, server:b")], Some("server:a, server:b")),
