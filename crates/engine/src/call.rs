@@ -26,15 +26,14 @@ enum Turned {
 impl Engine {
     /// The one way of a call. Every decision is recorded; a call is made only when its intent is.
     pub async fn call(&self, caller: &Caller, ask: Ask, origin: Origin, passage: Passage) -> Outcome {
-        self.call_in(caller, ask, origin, passage, &Lineage::default()).await
+        self.call_in(caller, (ask, origin), passage, &Lineage::default()).await
     }
 
     /// As [`Engine::call`], inside of runs of workflows.
     pub(crate) async fn call_in(
         &self,
         caller: &Caller,
-        ask: Ask,
-        origin: Origin,
+        (ask, origin): (Ask, Origin),
         passage: Passage,
         lineage: &Lineage,
     ) -> Outcome {

@@ -220,6 +220,7 @@ const SIGN_OUT: &str = concat!(
 );
 
 /// The texts of one core tool.
+#[expect(clippy::too_many_lines, reason = "a table with a row for each tool")]
 pub(super) fn of(tool: CoreTool) -> Text {
     match tool {
         CoreTool::ServerList => text(

@@ -124,9 +124,10 @@ pub(super) fn truths<'a>(
 pub(super) fn could_rule(presets: &Presets, rule: &Rule, catalogue: &Catalogue, server: &Server) -> bool {
     let mut compositions = Vec::new();
     rule.compositions(&mut compositions);
-    let said = match rule {
-        Rule::Tool(name) => Some(&**name),
-        _ => None,
+    let said = if let Rule::Tool(name) = rule {
+        Some(&**name)
+    } else {
+        None
     };
     if said.is_some_and(|name| routed_to(catalogue, server, name).is_some()) {
         return true;

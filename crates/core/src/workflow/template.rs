@@ -216,7 +216,9 @@ impl Template {
                 Part::Literal(text) => out.push_str(text),
                 Part::Expression(expression) => match self.value(expression, names)? {
                     Json::Text(text) => out.push_str(&text),
-                    other => out.push_str(&other.to_text()),
+                    other @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::List(_) | Json::Map(_)) => {
+                        out.push_str(&other.to_text());
+                    }
                 },
             }
             if out.len() > LARGEST {

@@ -71,7 +71,8 @@ pub(super) async fn validate(engine: &Engine, caller: &Caller, arguments: &Argum
     for workflow in &workflows {
         problems.extend(missing(&catalogue, workflow));
     }
-    let is_valid = !problems.iter().any(|problem| problem["severity"] == "error");
+    let is_error = |problem: &Value| problem.get("severity").and_then(Value::as_str) == Some("error");
+    let is_valid = !problems.iter().any(is_error);
     let names: Vec<&str> = workflows.iter().map(|workflow| workflow.name()).collect();
     for problem in &mut problems {
         if let Some(problem) = problem.as_object_mut() {

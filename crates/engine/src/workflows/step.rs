@@ -106,7 +106,7 @@ impl Run {
             };
             let call = self
                 .engine
-                .call_in(&self.caller, ask, Origin::Workflow, passage, &self.lineage);
+                .call_in(&self.caller, (ask, Origin::Workflow), passage, &self.lineage);
             let outcome = self.relayed(begin, call, messages).await;
             let Outcome::Result { result, from } = &outcome else {
                 return Ok(outcome);
@@ -219,9 +219,17 @@ fn taken_back(why: &str, reads: bool) -> CallEnd {
 /// The sentence of an error of the protocol, and where it sends a person.
 fn said(error: &RawValue) -> String {
     let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
-    let mut said = error["message"].as_str().unwrap_or("no message").to_owned();
-    let asked = error["data"]["elicitations"].as_array();
-    for url in asked.into_iter().flatten().filter_map(|asked| asked["url"].as_str()) {
+    let mut said = error
+        .get("message")
+        .and_then(Value::as_str)
+        .unwrap_or("no message")
+        .to_owned();
+    let asked = error.pointer("/data/elicitations").and_then(Value::as_array);
+    for url in asked
+        .into_iter()
+        .flatten()
+        .filter_map(|asked| asked.get("url")?.as_str())
+    {
         said.push_str(&format!(" (open {url} and run the workflow again)"));
     }
     said

@@ -259,10 +259,7 @@ async fn i5_a_run_that_is_taken_back_ends_its_calls_cleans_up_and_knows_what_it_
     assert_eq!(kept["error"], "step `both.wait`: the caller took the run back");
     let mut told = steps(&kept);
     told.sort();
-    assert_eq!(
-        told,
-        ["both.done completed", "both.wait outcome_unknown", "note completed"]
-    );
+    assert_eq!(told, ["both.wait outcome_unknown", "done completed", "note completed"]);
     assert_eq!(gateway.fixture.lines("cancelled").len(), 1, "the server is told");
     gateway.engine.shutdown().await;
 }

@@ -48,6 +48,7 @@ fn table(texts: &[&str]) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn i11_a_value_that_is_one_expression_keeps_its_type_and_every_digit() {
     expect![[r#"
         {{ input.n }}
