@@ -2,6 +2,7 @@
 //! likewise, as far as they are the newest.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
@@ -32,10 +33,17 @@ pub(crate) struct Key {
     pub(crate) era: Era,
 }
 
-/// The pages of the newest snapshot that anyone asked for, and the newest pages of toolsets.
+/// How long the pages of all snapshots may be together, in bytes; those of the one that was asked for last stay.
+const SNAPSHOT_BYTES: usize = 64 * 1024 * 1024;
+
+/// How many snapshots have pages: that of everybody, and those of principals that signed in somewhere.
+const SNAPSHOTS: usize = 64;
+
+/// The pages of the snapshots that are in use, and the newest pages of toolsets.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
-    held: Mutex<Held>,
+    /// The one that was asked for last stands last.
+    held: Mutex<VecDeque<Arc<Held>>>,
     narrowed: Mutex<VecDeque<NarrowedPage>>,
 }
 
@@ -49,17 +57,29 @@ struct NarrowedPage {
     page: Bytes,
 }
 
-#[derive(Debug, Default)]
+/// The pages of one snapshot.
+#[derive(Debug)]
 struct Held {
-    version: u64,
     /// Weak, so that no page keeps a snapshot in memory.
     catalogue: Weak<Catalogue>,
     in_force: Weak<InForce>,
-    pages: BTreeMap<Key, Bytes>,
+    bytes: AtomicUsize,
+    pages: Mutex<BTreeMap<Key, Bytes>>,
+}
+
+impl Held {
+    fn is_of(&self, catalogue: &Arc<Catalogue>, in_force: &Arc<InForce>) -> bool {
+        // INVARIANT: a weak pointer keeps its allocation, so that an equal address is the same snapshot.
+        self.catalogue.as_ptr() == Arc::as_ptr(catalogue) && self.in_force.as_ptr() == Arc::as_ptr(in_force)
+    }
+
+    fn is_in_use(&self) -> bool {
+        self.catalogue.strong_count() > 0 && self.in_force.strong_count() > 0
+    }
 }
 
 impl Pages {
-    /// The page, rendered by the first who asks; whoever asks meanwhile waits for it.
+    /// The page, rendered by the first who asks; whoever asks for one of the same snapshot meanwhile waits for it.
     pub(crate) fn page(
         &self,
         catalogue: &Arc<Catalogue>,
@@ -67,24 +87,49 @@ impl Pages {
         key: Key,
         render: impl FnOnce() -> String,
     ) -> Bytes {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        // INVARIANT: a weak pointer keeps its allocation, so that an equal address is the same snapshot.
-        let is_same =
-            held.catalogue.as_ptr() == Arc::as_ptr(catalogue) && held.in_force.as_ptr() == Arc::as_ptr(in_force);
-        if !is_same {
-            if catalogue.version() < held.version {
-                // Whoever still reads an older snapshot does not take the pages from all others.
-                drop(held);
-                return render().into();
-            }
-            *held = Held {
-                version: catalogue.version(),
-                catalogue: Arc::downgrade(catalogue),
-                in_force: Arc::downgrade(in_force),
-                pages: BTreeMap::new(),
-            };
+        let held = self.of(catalogue, in_force);
+        let mut pages = held.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_new = false;
+        let page = pages.entry(key).or_insert_with(|| {
+            is_new = true;
+            render().into()
+        });
+        let page = page.clone();
+        drop(pages);
+        if is_new {
+            held.bytes.fetch_add(page.len(), Ordering::Relaxed);
+            self.make_room();
         }
-        held.pages.entry(key).or_insert_with(|| render().into()).clone()
+        page
+    }
+
+    /// The pages of a snapshot, those that there are and those to come.
+    fn of(&self, catalogue: &Arc<Catalogue>, in_force: &Arc<InForce>) -> Arc<Held> {
+        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = all.iter().rposition(|held| held.is_of(catalogue, in_force));
+        let held = match place.and_then(|place| all.remove(place)) {
+            Some(held) => held,
+            None => {
+                all.retain(|held| held.is_in_use());
+                Arc::new(Held {
+                    catalogue: Arc::downgrade(catalogue),
+                    in_force: Arc::downgrade(in_force),
+                    bytes: AtomicUsize::new(0),
+                    pages: Mutex::default(),
+                })
+            }
+        };
+        all.push_back(Arc::clone(&held));
+        held
+    }
+
+    fn make_room(&self) {
+        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes: usize = all.iter().map(|held| held.bytes.load(Ordering::Relaxed)).sum();
+        while all.len() > 1 && (all.len() > SNAPSHOTS || bytes > SNAPSHOT_BYTES) {
+            let Some(oldest) = all.pop_front() else { break };
+            bytes = bytes.saturating_sub(oldest.bytes.load(Ordering::Relaxed));
+        }
     }
 
     /// As [`Pages::page`], of what a toolset selects. Two may render it at the same time; nobody waits.
@@ -179,6 +224,23 @@ mod tests {
         let other = Arc::new(InForce::new(Settings::default(), &crate::auth::Memory::new()));
         assert_eq!(get(&first, &other, key(0, Era::Legacy), "settings"), "settings");
         assert_eq!(get(&catalogue(2), &other, key(0, Era::Legacy), "snapshot"), "snapshot");
+    }
+
+    #[test]
+    fn snapshots_of_principals_keep_their_pages_beside_each_other_and_the_oldest_give_way() {
+        let (pages, settings) = (
+            Pages::default(),
+            Arc::new(InForce::new(Settings::default(), &crate::auth::Memory::new())),
+        );
+        let all: Vec<_> = (0..=u64::try_from(super::SNAPSHOTS).unwrap()).map(catalogue).collect();
+        let get = |at: usize, text: &str| pages.page(&all[at], &settings, key(0, Era::Legacy), || text.to_owned());
+        for at in 0..super::SNAPSHOTS {
+            assert_eq!(get(at, &format!("{at}")), format!("{at}"));
+        }
+        assert_eq!(get(0, "never rendered"), "0");
+        assert_eq!(get(super::SNAPSHOTS, "one more"), "one more");
+        assert_eq!(get(0, "never rendered"), "0", "it was asked for lately");
+        assert_eq!(get(1, "again"), "again", "the one that was longest unused gave way");
     }
 
     #[test]

@@ -44,21 +44,21 @@ impl Told {
 
     /// Tells callers which of their lists differ from what they were told of last: at once, and then not again
     /// within the debounce. A list that changed and changed back meanwhile has not changed.
-    fn tell(&mut self, shared: &Shared, now: Arc<Catalogue>, to: Option<&PrincipalKey>) {
+    fn tell(&mut self, shared: &Shared, now: &Arc<Catalogue>, to: Option<&PrincipalKey>) {
         if self.quiet.is_some_and(|quiet| Instant::now() < quiet) {
             self.untold = true;
             return;
         }
         self.untold = false;
-        let before = std::mem::replace(&mut self.catalogue, Arc::clone(&now));
-        if Arc::ptr_eq(&before, &now) {
+        let before = std::mem::replace(&mut self.catalogue, Arc::clone(now));
+        if Arc::ptr_eq(&before, now) {
             return;
         }
         let to = || to.cloned();
         let changes = [
-            (!before.shows_same_tools(&now), Change::Tools { to: to() }),
-            (!before.shows_same_prompts(&now), Change::Prompts { to: to() }),
-            (!before.shows_same_resources(&now), Change::Resources { to: to() }),
+            (!before.shows_same_tools(now), Change::Tools { to: to() }),
+            (!before.shows_same_prompts(now), Change::Prompts { to: to() }),
+            (!before.shows_same_resources(now), Change::Resources { to: to() }),
         ];
         for (_, change) in changes.into_iter().filter(|(differs, _)| *differs) {
             self.quiet = Some(Instant::now() + shared.settings.load().debounce);
@@ -106,7 +106,7 @@ impl Whose {
     fn tell(&self, shared: &Shared) {
         let lists = self.lists(shared);
         let mut told = lists.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.tell(shared, self.in_force(shared), lists.whose.as_ref());
+        told.tell(shared, &self.in_force(shared), lists.whose.as_ref());
     }
 }
 
@@ -160,7 +160,7 @@ impl Shared {
         });
         let idle = toolset::idle_rules(&next, &self.rules.load().presets);
         let next = Arc::new(next.with_findings(idle));
-        self.views.put_base(Arc::clone(&next));
+        self.views.put_base(&next);
         log_findings(before.findings(), next.findings());
         drop(before);
         Whose::Everybody.tell(self);

@@ -213,9 +213,9 @@ impl Views {
     }
 
     /// Puts the shared snapshot in force.
-    pub(crate) fn put_base(&self, base: Arc<Catalogue>) {
+    pub(crate) fn put_base(&self, base: &Arc<Catalogue>) {
         self.front.rcu(|front| Front {
-            base: Arc::clone(&base),
+            base: Arc::clone(base),
             own: Arc::clone(&front.own),
         });
     }

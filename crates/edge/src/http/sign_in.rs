@@ -16,6 +16,9 @@ use super::{Connection, admission, body, reply};
 use crate::sessions;
 use crate::settings::InForce;
 
+/// Whom everyone is served as where nobody is asked who they are.
+const LOCAL: &str = "local";
+
 /// The field that holds a link's ticket.
 const TICKET: &str = "ticket";
 
@@ -105,9 +108,11 @@ fn invite(invitation: &Invitation, ticket: &str) -> Page {
         connection,
     } = invitation;
     let server = server.as_str();
+    let is_here = subject == LOCAL && connection.is_none();
+    let whose = if is_here { "this machine" } else { subject };
     let mut page = Page::new(&format!("Sign in to “{server}”")).names(
         "An agent of ",
-        subject,
+        whose,
         " wants to use this server, and the server asks who it acts for.",
     );
     if let Some(description) = description {
@@ -116,10 +121,15 @@ fn invite(invitation: &Invitation, ticket: &str) -> Page {
     if let Some(connection) = connection {
         page = page.names("It is connected as ", connection, ".");
     }
+    let not_you = if is_here {
+        "Did you come here although ".to_owned()
+    } else {
+        format!("You are not {subject}, or ")
+    };
     page.says("You will go to the server’s own sign-in page. What you allow there is used for this agent’s calls alone.")
         .button("Go on to sign in", START, (TICKET, ticket))
         .notes(&format!(
-            "Not {subject}, or you asked for nothing of the kind? Then close this page: whoever sent you the link would act with your account."
+            "{not_you}you asked for nothing of the kind? Then close this page: whoever sent you the link would act with your account."
         ))
 }
 
@@ -205,7 +215,7 @@ fn stuck_at(stuck: &Stuck) -> Response<Body> {
             .answer(StatusCode::FORBIDDEN),
         Stuck::WrongBrowser => Page::new("This sign-in was begun in another browser")
             .says("So that nobody can end a sign-in that is not theirs, it has to end in the browser that opened the link. Nothing was done.")
-            .says("Open the link in this browser, or go on in the other one.")
+            .says("Go on in the other browser, or ask your agent for a new link.")
             .answer(StatusCode::FORBIDDEN),
         Stuck::Refused { server, reason } => Page::new(&format!("Not signed in to “{server}”"))
             .says("The sign-in did not work out. What was said of it:")

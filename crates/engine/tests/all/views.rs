@@ -126,7 +126,7 @@ async fn a_change_of_one_persons_tools_is_told_to_that_person_alone() {
     until(&engine, |engine| sees(engine, &ada, "x_far_two")).await;
     assert!(!sees(&engine, &ben, "x_far_two"));
     assert_eq!(server.count("ben's", "tools/list"), 1, "nobody listed for ben again");
-    until(&engine, |_| changes.len() > 0).await;
+    until(&engine, |_| !changes.is_empty()).await;
     assert_eq!(told(&mut changes), [Some(ada.principal.key().to_string())]);
     assert!(engine.concerns(Some(ada.principal.key()), ada.principal.key()));
     assert!(!engine.concerns(Some(ada.principal.key()), ben.principal.key()));
@@ -203,7 +203,7 @@ async fn a_credential_that_is_refused_takes_the_tools_away_and_a_new_one_brings_
         "nobody signs in to a server that takes its caller's token"
     );
     until(&engine, |engine| !sees(engine, &ada, "x_far_one")).await;
-    until(&engine, |_| changes.len() > 0).await;
+    until(&engine, |_| !changes.is_empty()).await;
     assert_eq!(told(&mut changes), [Some(ada.principal.key().to_string())]);
     // The same token again is no reason to ask again.
     let asked = server.heard().len();
