@@ -1,5 +1,10 @@
 //! Presets as operators write them, and everything that is wrong with them.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "a table reads better without a reference at each row"
+)]
+
 use expect_test::{Expect, expect};
 
 use crate::load::tests::{read, written};

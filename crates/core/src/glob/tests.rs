@@ -115,11 +115,59 @@ proptest! {
     }
 
     #[test]
+    fn what_is_said_of_beginnings_holds_for_the_names_that_begin_so(
+        parts in prop::collection::vec(part(), 0..6),
+        name in prop::collection::vec(letter(), 1..8),
+        more in prop::collection::vec(letter(), 1..5),
+    ) {
+        let text: String = parts.iter().map(Part::text).collect();
+        let glob = Glob::parse(&text).unwrap();
+        let whole: String = name.iter().collect();
+        let longer: String = name.iter().chain(&more).collect();
+        if glob.matches(&longer) {
+            prop_assert!(glob.may_match_after(&whole), "{} after {}", text, whole);
+            prop_assert!(longer.starts_with(glob.head()), "{} begins {} with {:?}", text, longer, glob.head());
+        }
+        if glob.takes_all_after(&whole) {
+            prop_assert!(glob.matches(&longer), "{} takes all after {}, and not {}", text, whole, longer);
+            prop_assert!(glob.may_match_after(&whole));
+        }
+    }
+
+    #[test]
     fn no_pattern_and_no_name_panic(pattern in "[\\[\\]*?^\\\\a-cé/!-]{0,12}", name in any::<String>()) {
         if let Ok(glob) = Glob::parse(&pattern) {
             let first = glob.matches(&name);
             prop_assert_eq!(glob.matches(&name), first);
         }
+    }
+}
+
+#[test]
+fn beginnings_are_told_apart() {
+    // The pattern, a beginning, whether it takes all after it, and whether it may match anything after it.
+    let cases = [
+        ("*", "x_a_", true, true),
+        ("", "", false, false),
+        ("x_a_*", "x_a_", true, true),
+        ("x_*", "x_a_", true, true),
+        ("x_a_", "x_a_", false, false),
+        ("x_a_b", "x_a_", false, true),
+        ("x_b_*", "x_a_", false, false),
+        ("*_get", "x_a_", false, true),
+        ("x_?_get", "x_a_", false, true),
+        ("x_[b-d]_*", "x_a_", false, false),
+        ("x_[^b-d]_*", "x_a_", true, true),
+        ("x_é*", "x_a_", false, false),
+        ("x_a", "x_a_", false, false),
+        ("*a*b*", "x_a_b_", true, true),
+        ("X_A_*", "x_a_", false, false),
+        ("", "x_", false, false),
+    ];
+    for (pattern, beginning, all, any) in cases {
+        let glob = Glob::parse(pattern).unwrap();
+        let said = (glob.takes_all_after(beginning), glob.may_match_after(beginning));
+        assert_eq!(said, (all, any), "{pattern} after {beginning}");
     }
 }
 

@@ -120,28 +120,36 @@ pub(super) fn truths<'a>(
     move |rule| evaluated.rule(rule, &mut |rule: &Rule| atom(rule, unknown))
 }
 
-/// Whether a preset's rule could select anything of servers that are not listed.
+/// Whether a preset's rule could select anything of a server that is not listed.
 pub(super) fn could_rule(presets: &Presets, rule: &Rule, catalogue: &Catalogue, server: &Server) -> bool {
-    let mut compositions = Vec::new();
-    rule.compositions(&mut compositions);
-    let said = if let Rule::Tool(name) = rule {
-        Some(&**name)
-    } else {
-        None
-    };
-    if said.is_some_and(|name| routed_to(catalogue, server, name).is_some()) {
-        return true;
-    }
-    spaces(catalogue, server).into_iter().any(|(space, head)| {
+    let mut composed = Vec::new();
+    rule.compositions(&mut composed);
+    let could = |space: Space, name: Name<'_>| {
         let unknown = Unknown {
             entry: &server.entry,
             space,
-            name: Name::Beginning(&head),
+            name,
         };
         let mut atom = |rule: &Rule| atom(rule, unknown);
-        let evaluated = Evaluated::of(presets, compositions.iter().copied(), Truth::No, &mut atom);
+        let evaluated = Evaluated::of(presets, composed.iter().copied(), Truth::No, &mut atom);
         evaluated.rule(rule, &mut atom) > Truth::No
-    })
+    };
+    any_tool(catalogue, server, could, || names_in(presets, vec![rule.clone()]))
+}
+
+/// Whether something holds of a tool of some name that a server could have, or of one of the names that rules say.
+fn any_tool<S: IntoIterator<Item = Arc<str>>>(
+    catalogue: &Catalogue,
+    server: &Server,
+    could: impl Fn(Space, Name<'_>) -> bool,
+    said: impl FnOnce() -> S,
+) -> bool {
+    let any = spaces(catalogue, server)
+        .into_iter()
+        .any(|(space, head)| could(space, Name::Beginning(&head)));
+    any || said()
+        .into_iter()
+        .any(|name| routed_to(catalogue, server, &name).is_some_and(|space| could(space, Name::One(&name))))
 }
 
 /// Whether all toolsets could select one tool of a server: one that a rule names, or one of some other name.
@@ -162,12 +170,7 @@ fn could_any(
             .iter()
             .all(|layer| truth(presets, layer, unknown) > Truth::No)
     };
-    let any = spaces(catalogue, server)
-        .into_iter()
-        .any(|(space, head)| could(space, Name::Beginning(&head)));
-    any || said
-        .iter()
-        .any(|name| routed_to(catalogue, server, name).is_some_and(|space| could(space, Name::One(name))))
+    any_tool(catalogue, server, could, || said.iter().cloned())
 }
 
 /// What the names of a server's tools begin with, once they are listed.
@@ -193,14 +196,17 @@ fn routed_to(catalogue: &Catalogue, server: &Server, name: &str) -> Option<Space
 
 /// Every tool that toolsets and the presets that they name call by its name.
 fn names_said(presets: &Presets, bounds: &Bounds) -> BTreeSet<Arc<str>> {
+    let selectors = bounds.layers().iter().flat_map(|layer| layer.selectors.as_slice());
+    names_in(presets, selectors.map(Selector::rule).collect())
+}
+
+/// Every tool that rules and the presets that they compose call by its name.
+fn names_in(presets: &Presets, mut rules: Vec<Rule>) -> BTreeSet<Arc<str>> {
     let mut said = BTreeSet::new();
-    let layers = bounds.layers().iter();
-    let mut rules: Vec<Rule> = layers
-        .flat_map(|layer| layer.selectors.as_slice())
-        .map(Selector::rule)
-        .collect();
-    let named = bounds.layers().iter().flat_map(|layer| layer.selectors.presets());
-    for place in presets.needed(named) {
+    let mut composed = Vec::new();
+    rules.iter().for_each(|rule| rule.compositions(&mut composed));
+    let needed = presets.needed(composed.into_iter());
+    for place in needed {
         if let Some(preset) = presets.at(place) {
             rules.extend(preset.include.iter().cloned());
         }

@@ -219,6 +219,7 @@ fn selectors_are_read_trimmed_and_given_back_as_declared() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of texts is long")]
 fn what_is_no_toolset_is_refused_with_the_texts_of_the_contract() {
     let too_many = vec!["server:a"; MOST + 1].join(",");
     let rows: Vec<String> = [

@@ -1,5 +1,7 @@
 //! Requests that toolsets narrow: what is outside is refused by every way in, in the words of the contract (I3).
 
+#![expect(clippy::too_many_lines, reason = "tables of texts are long")]
+
 use super::*;
 use crate::refusal::{Detail, Kind};
 use crate::toolset::tests::{Member, member, preset, rules, world as world_of};

@@ -1,5 +1,7 @@
 //! What is said of servers that wait for a sign-in, against what is so once they are signed in to.
 
+#![expect(clippy::too_many_lines, reason = "tables of texts are long")]
+
 use proptest::prelude::*;
 
 use super::reference::{Picked, call, fast, fleet, plain_caller, some_presets, some_selectors};
@@ -271,7 +273,7 @@ fn after_sign_in(fleet: &[Member], presets: &[Preset], toolset: &Toolset) -> (Wo
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn what_the_toolset_selects_after_the_sign_in_was_promised_before_it(

@@ -66,8 +66,11 @@ fn a_rule_that_a_server_not_yet_listed_could_fit_is_not_told_of() {
         "server: git",
         "tool: x_git_list",
         "label: tier=infra",
+        "preset: q",
     ]);
-    assert_eq!(told(&fleet, vec![preset("p", include, vec![])]), "");
+    let both = vec![Rule::All(rules(&["tool: x_git_list", "server: git"]))];
+    let presets = vec![preset("p", include, vec![]), preset("q", both, vec![])];
+    assert_eq!(told(&fleet, presets), "");
     let include = rules(&[
         "pattern: x_hub_*",
         "server: hub",

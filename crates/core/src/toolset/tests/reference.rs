@@ -315,7 +315,7 @@ fn resources(world: &World) -> BTreeSet<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn resolution_is_what_the_slow_reference_says(
@@ -326,7 +326,7 @@ proptest! {
         let world = world(&fleet, presets);
         let within = narrowed(&world, &layers);
         let wanted = slow(&world, &layers);
-        prop_assert_eq!(fast(&within), wanted.clone());
+        prop_assert_eq!(&fast(&within), &wanted);
         let names: BTreeSet<&String> = wanted.iter().map(|(name, _)| name).collect();
         prop_assert_eq!(within.tool_count(), names.len());
         for tool in world.catalogue.tools() {
@@ -349,7 +349,7 @@ proptest! {
         let told = within.toolset().unwrap().unmatched();
         for selector in last.as_slice() {
             let alone = Selectors::parse_list(&[selector.to_string()]).unwrap();
-            let selects = !slow(&world, &[alone.clone()]).is_disjoint(&before);
+            let selects = !slow(&world, std::slice::from_ref(&alone)).is_disjoint(&before);
             if selects || selector.to_string() == "preset:none" {
                 prop_assert!(!told.contains(selector), "{} is matched", selector);
             } else if narrowed(&world, &[alone]).servers().next().is_none() {

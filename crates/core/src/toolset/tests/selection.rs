@@ -1,5 +1,7 @@
 //! What selectors and presets select, case by case.
 
+#![expect(clippy::too_many_lines, reason = "tables of texts are long")]
+
 use super::world as fleet_world;
 use super::*;
 
