@@ -29,7 +29,9 @@ pub fn check(data: &[u8]) {
         let template = Template::parse(passes, &place).expect("a template");
         assert_eq!(template.evaluate(&names), Ok(wanted), "{passes}");
     }
-    let Ok(template) = Template::parse(text, &place) else { return };
+    let Ok(template) = Template::parse(text, &place) else {
+        return;
+    };
     drop(template.references());
     let found = template.evaluate(&names);
     assert_eq!(template.evaluate(&names), found, "{text:?}");

@@ -24,8 +24,8 @@ pub enum Error {
 struct Chunk {
     star: bool,
     items: Vec<Item>,
-    /// Whether the items are plain text.
-    is_plain: bool,
+    /// The items as plain text, when they are nothing else.
+    plain: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,15 +166,10 @@ fn set(places: &mut [bool], place: usize, mark: bool) {
 
 /// What is left of the name after a chunk; the last one must leave nothing.
 fn after<'n>(chunk: &Chunk, name: &'n [u8], is_last: bool) -> Option<&'n [u8]> {
-    let mut from = name;
-    if is_last && chunk.star && chunk.is_plain {
-        // Plain text at the end fits at one place only.
-        let skipped = name.len().checked_sub(chunk.items.len())?;
-        if name.get(..skipped)?.contains(&b'/') {
-            return None;
-        }
-        from = name.get(skipped..)?;
+    if let Some(text) = &chunk.plain {
+        return after_plain(text, chunk.star, name, is_last);
     }
+    let mut from = name;
     loop {
         if let Some(tail) = laid(&chunk.items, from)
             && (tail.is_empty() || !is_last)
@@ -186,6 +181,40 @@ fn after<'n>(chunk: &Chunk, name: &'n [u8], is_last: bool) -> Option<&'n [u8]> {
             _ => return None,
         }
     }
+}
+
+/// As [`after`] for a chunk that is plain text, which most are.
+fn after_plain<'n>(text: &[u8], star: bool, name: &'n [u8], is_last: bool) -> Option<&'n [u8]> {
+    if !star {
+        return name.strip_prefix(text).filter(|tail| tail.is_empty() || !is_last);
+    }
+    if is_last {
+        // It fits at one place only.
+        let skipped = name.strip_suffix(text)?;
+        return (!skipped.contains(&b'/')).then_some(&[]);
+    }
+    let first = text.first();
+    let mut from = name;
+    loop {
+        if from.first() == first
+            && let Some(tail) = from.strip_prefix(text)
+        {
+            return Some(tail);
+        }
+        match from.split_first() {
+            Some((skipped, next)) if *skipped != b'/' => from = next,
+            _ => return None,
+        }
+    }
+}
+
+/// The items as plain text, when they are nothing else.
+fn plain(items: &[Item]) -> Option<Vec<u8>> {
+    let byte = |item: &Item| match item {
+        Item::Byte(byte) => Some(*byte),
+        Item::Any | Item::Class { .. } => None,
+    };
+    items.iter().map(byte).collect()
 }
 
 /// What is left of the name when the items stand at its beginning.
@@ -259,7 +288,7 @@ fn chunks(pattern: &str) -> Option<Vec<Chunk>> {
         }
         chunks.push(Chunk {
             star,
-            is_plain: items.iter().all(|item| matches!(item, Item::Byte(_))),
+            plain: plain(&items),
             items,
         });
     }

@@ -1,9 +1,13 @@
 //! Denial as a value: a stable code, a sentence for the caller, and the way out.
 
+mod kind;
+
 use serde::Serialize;
 
 use crate::names::ServerName;
 use crate::toolset::Selectors;
+
+pub use kind::Kind;
 
 /// A stable code; each has a page in `docs/codes/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -127,32 +131,6 @@ pub struct Outside {
     pub toolset: Selectors,
     /// Whether that toolset is bound to the caller, whatever the request declares.
     pub bound: bool,
-}
-
-/// What kind of thing a caller asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A tool.
-    Tool,
-    /// A resource.
-    Resource,
-    /// A prompt.
-    Prompt,
-    /// A server.
-    Server,
-}
-
-impl Kind {
-    /// The word used in sentences.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Resource => "resource",
-            Self::Prompt => "prompt",
-            Self::Server => "server",
-        }
-    }
 }
 
 impl Refusal {

@@ -1,3 +1,5 @@
+//! Documents are fetched within limits, and each redirect is screened again.
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;

@@ -1,3 +1,5 @@
+//! Where keys, presets, servers and workflows stand in their files.
+
 use countersign_core::toolset::{List, Place};
 use expect_test::expect;
 

@@ -1,3 +1,5 @@
+//! Workflows as they are written, and everything that can be wrong with them.
+
 use expect_test::{Expect, expect};
 
 use super::*;

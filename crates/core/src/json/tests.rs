@@ -1,3 +1,5 @@
+//! Values keep their numbers as they were written.
+
 use proptest::prelude::*;
 
 use super::*;

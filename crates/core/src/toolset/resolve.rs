@@ -1,5 +1,6 @@
 //! From toolsets and a catalogue to the set of what they select; a pure function on bit sets.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -50,7 +51,16 @@ pub fn narrow(catalogue: &Catalogue, presets: &Presets, bounds: &Arc<Bounds>) ->
         presets.check(&layer.selectors)?;
     }
     let view = Selection::of(catalogue);
-    let mut atom = |rule: &Rule| view.rule(rule);
+    // Presets say the same rules again and again, and a pattern is tried on every name.
+    let mut known: BTreeMap<String, Chosen> = BTreeMap::new();
+    let mut atom = |rule: &Rule| {
+        // Its text is that of a pattern, which selects no server without tools.
+        if *rule == Rule::Everything {
+            return view.rule(rule);
+        }
+        let chosen = known.entry(rule.to_string()).or_insert_with(|| view.rule(rule));
+        chosen.clone()
+    };
     let named = bounds.layers().iter().flat_map(|layer| layer.selectors.presets());
     let evaluated = Evaluated::of(presets, named, view.nothing(), &mut atom);
     let mut resolved = Resolved {
@@ -98,12 +108,21 @@ impl Selector {
 pub(super) struct Selection<'c> {
     catalogue: &'c Catalogue,
     slots: &'c Slots,
+    /// The tools' names in listing order; read out when the first pattern is tried on all of them.
+    names: OnceCell<Vec<&'c str>>,
+}
+
+fn names(catalogue: &Catalogue) -> Vec<&str> {
+    catalogue.tools().iter().map(|tool| tool.name.as_str()).collect()
 }
 
 impl<'c> Selection<'c> {
     pub(super) fn of(catalogue: &'c Catalogue) -> Self {
-        let slots = catalogue.slots();
-        Self { catalogue, slots }
+        Self {
+            catalogue,
+            slots: catalogue.slots(),
+            names: OnceCell::new(),
+        }
     }
 
     pub(super) fn nothing(&self) -> Chosen {
@@ -153,6 +172,13 @@ impl<'c> Selection<'c> {
     }
 
     fn add_matches(&self, chosen: &mut Chosen, glob: &Glob) {
+        if glob.head().is_empty() {
+            let names = self.names.get_or_init(|| names(self.catalogue));
+            for (place, _) in names.iter().enumerate().filter(|(_, name)| glob.matches(name)) {
+                chosen.slots.add_range(self.slots.of_tool(place));
+            }
+            return;
+        }
         // Names that begin alike stand together, so only those with the pattern's own beginning are looked at.
         for (name, place) in self.catalogue.names_from(glob.head()) {
             if glob.matches(name.as_str()) {
@@ -162,12 +188,17 @@ impl<'c> Selection<'c> {
     }
 
     fn add_server(&self, chosen: &mut Chosen, name: &str) {
+        let mut is_family = false;
         for (place, server) in self.catalogue.servers().iter().enumerate() {
             if server.entry.name.as_str() == name {
                 self.add_all_of(chosen, place);
             } else if server.entry.family.as_ref().is_some_and(|it| it.name.as_str() == name) {
                 chosen.servers.add(place);
             }
+            is_family |= server.entry.family.as_ref().is_some_and(|it| it.name.as_str() == name);
+        }
+        if !is_family {
+            return;
         }
         for (place, tool) in self.catalogue.tools().iter().enumerate() {
             if family_of(tool).is_some_and(|family| family.as_str() == name) {

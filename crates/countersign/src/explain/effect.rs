@@ -60,7 +60,7 @@ fn undeclared(server: &ServerName, hints: Option<&Annotations>, trust: Annotatio
 /// The effect of a workflow comes from the tools that it may call: the first one that may change something decides.
 fn derived(scene: &Scene, workflow: &Workflow, stage: Stage) -> Stage {
     let mut uses: Vec<(&str, &Place)> = workflow.uses().tools().map(|(tool, _, at)| (&**tool, at)).collect();
-    uses.sort_by(|(_, one), (_, other)| one.cmp(other));
+    uses.sort_by_key(|(_, at)| *at);
     let effect_of = |tool: &str| scene.world.catalogue.tool(tool).map(|tool| tool.classified.effect);
     let decides = uses.iter().find(|(tool, _)| effect_of(tool) != Some(Effect::ReadOnly));
     let (because, place) = match decides {

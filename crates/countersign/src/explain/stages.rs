@@ -273,7 +273,14 @@ fn notes(scene: &Scene, name: &str) -> Vec<String> {
 fn sends(config: &Config, call: &ExactCall) -> Sends {
     let tool = match call.operation() {
         Operation::CallTool { definition, .. } => definition.name.to_string(),
-        other => other.subject().to_owned(),
+        operation @ (Operation::RunCore { .. }
+        | Operation::RunWorkflow { .. }
+        | Operation::ReadResource { .. }
+        | Operation::GetPrompt { .. }
+        | Operation::Complete { .. }
+        | Operation::Subscribe { .. }
+        | Operation::Unsubscribe { .. }
+        | Operation::Task { .. }) => operation.subject().to_owned(),
     };
     let arguments = call.operation().arguments().map_or("{}", Exact::as_str);
     Sends {

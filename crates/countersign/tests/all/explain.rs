@@ -84,14 +84,16 @@ fn report(output: &Output) -> Value {
 
 /// `stage answer (place)` of every stage, and of the toolsets what each says.
 fn stages(report: &Value) -> String {
-    let place = |at: &Value| match at {
-        Value::Null => String::new(),
-        at => format!(
+    let place = |at: &Value| {
+        if at.is_null() {
+            return String::new();
+        }
+        format!(
             " ({}:{} {})",
             at["file"].as_str().expect("a file"),
             at["line"],
             at["path"].as_str().expect("a path")
-        ),
+        )
     };
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let mut lines = Vec::new();
@@ -121,9 +123,11 @@ fn stages(report: &Value) -> String {
             }
         }
     }
-    match &report["refusal"] {
-        Value::Null => lines.push(format!("runs: {}", report["sends"])),
-        refusal => lines.push(format!("{}: {}", text(&refusal["code"]), text(&refusal["sentence"]))),
+    let refusal = &report["refusal"];
+    if refusal.is_null() {
+        lines.push(format!("runs: {}", report["sends"]));
+    } else {
+        lines.push(format!("{}: {}", text(&refusal["code"]), text(&refusal["sentence"])));
     }
     lines.join("\n")
 }
@@ -533,7 +537,7 @@ fn access_shows_everything_that_a_caller_has() {
 fn member_of(text: &str, name: &str) -> String {
     let object: std::collections::BTreeMap<String, Box<serde_json::value::RawValue>> =
         serde_json::from_str(text).expect("an object");
-    object[name].get().to_owned()
+    object.get(name).expect("a member of that name").get().to_owned()
 }
 
 fn items(list: &str) -> Vec<Box<serde_json::value::RawValue>> {
@@ -678,15 +682,8 @@ fn a_workflow_is_explained_by_the_first_step_that_may_change_something() {
 
         ["workflow lost is not offered: it calls `x_notes_none`, which is not there (workflows/lost.yaml:2)"]"#]]
     .assert_eq(&told.join("\n\n"));
-    let access = folder.run(&[
-        "access",
-        "--config",
-        folder.path(),
-        "--as",
-        "local",
-        "--toolset",
-        "workflow:note",
-    ]);
+    let dir = folder.path();
+    let access = folder.run(&["access", "--config", dir, "--as", "local", "--toolset", "workflow:note"]);
     assert_code(&access, 0);
     assert!(
         out(&access).contains("workflow_note  -       mutating  runs     header workflow:note"),

@@ -61,14 +61,13 @@ fn through(tool: &str, arguments: &str) -> (&'static str, String) {
     ("tools/call", format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#))
 }
 
-#[test]
-fn b058_b094_whatever_is_outside_a_toolset_is_refused_alike_by_every_way_in() {
-    let (work, gateway) = &*PAIR;
+/// Every way in, and the sentence that each is refused with.
+fn ways_in() -> Vec<((&'static str, String), String)> {
     let tool = r#"tool "x_work_write" is outside the toolset [server:other]"#;
     let prompt = r#"prompt "x_work_plan" is outside the toolset [server:other]"#;
     let resource = |uri: &str| format!(r#"resource "{uri}" is outside the toolset [server:other]"#);
     let argument = r#""argument":{"name":"a","value":""}"#;
-    let cases = [
+    vec![
         (through("x_work_write", "{}"), tool.to_owned()),
         (
             through("call_tool", r#"{"name":"x_work_write","arguments":{}}"#),
@@ -122,7 +121,13 @@ fn b058_b094_whatever_is_outside_a_toolset_is_refused_alike_by_every_way_in() {
             ),
             resource("work://{id}"),
         ),
-    ];
+    ]
+}
+
+#[test]
+fn b058_b094_whatever_is_outside_a_toolset_is_refused_alike_by_every_way_in() {
+    let (work, gateway) = &*PAIR;
+    let cases = ways_in();
     for ((method, params), sentence) in &cases {
         let (text, more) = told(method, params, "server:other");
         assert_eq!(text, *sentence, "{method} {params}");

@@ -171,7 +171,7 @@ mod tests {
     fn the_policy_allows_the_style_and_nothing_else() {
         let hex = countersign_core::exact::Digest::of(STYLE.as_bytes()).hex();
         let bytes: Vec<u8> = (0..32)
-            .map(|place| u8::from_str_radix(&hex[2 * place..2 * place + 2], 16).unwrap())
+            .map(|place| u8::from_str_radix(hex.get(2 * place..2 * place + 2).unwrap(), 16).unwrap())
             .collect();
         let digest = base64::engine::general_purpose::STANDARD.encode(bytes);
         assert_eq!(STYLE_DIGEST, digest);

@@ -1,3 +1,5 @@
+//! Which URLs may be fetched at all.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Names are resolved once, and what was screened is what is connected to.
+
 use std::sync::Mutex;
 
 use super::*;

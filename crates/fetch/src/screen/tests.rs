@@ -1,3 +1,5 @@
+//! Which addresses are public.
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Runs of workflows are kept, bounded, and survive a restart.
+
 use rusqlite::Connection;
 
 use super::*;

@@ -169,7 +169,7 @@ mod tests {
                 r#"Bearer scope="a", DPoP algs="ES256", scope="evil""#,
                 Some((none.clone(), words("a"), none.clone())),
             ),
-            (r#"Bearer scope="a\"b""#, Some((none.clone(), vec![], none.clone()))),
+            (r#"Bearer scope="a\"b""#, Some((none.clone(), vec![], none))),
             (
                 r#"Bearer resource_metadata="unclosed"#,
                 Some((some("unclosed"), vec![], None)),

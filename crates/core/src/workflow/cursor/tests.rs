@@ -1,3 +1,5 @@
+//! A run goes on step by step, and no step runs twice.
+
 use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};

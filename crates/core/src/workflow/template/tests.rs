@@ -1,3 +1,5 @@
+//! Expressions keep the types of what they name, and bad ones say where.
+
 use std::fmt::Write as _;
 
 use expect_test::expect;

@@ -1,3 +1,5 @@
+//! The table of `countersign access`, as a person sees it.
+
 use countersign_config::At;
 use countersign_core::effect::{Effect, Source};
 use countersign_core::toolset::Selectors;

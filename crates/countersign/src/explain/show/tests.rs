@@ -1,3 +1,5 @@
+//! The stages of `countersign explain`, as a person sees them.
+
 use countersign_core::toolset::Selectors;
 use expect_test::expect;
 use serde_json::value::RawValue;

@@ -66,10 +66,10 @@ impl Signer {
 const NOW: i64 = 1_785_240_000_000;
 
 fn claims(value: Value) -> Claims {
-    match value {
-        Value::Object(map) => Claims(map),
-        other => panic!("{other} is no object"),
-    }
+    let Value::Object(map) = value else {
+        panic!("{value} is no object")
+    };
+    Claims(map)
 }
 
 fn checked(value: Value, leeway: i64) -> Result<i64, String> {
