@@ -190,12 +190,13 @@ impl<'c> Selection<'c> {
     fn add_server(&self, chosen: &mut Chosen, name: &str) {
         let mut is_family = false;
         for (place, server) in self.catalogue.servers().iter().enumerate() {
+            let is_member = server.entry.family.as_ref().is_some_and(|it| it.name.as_str() == name);
+            is_family |= is_member;
             if server.entry.name.as_str() == name {
                 self.add_all_of(chosen, place);
-            } else if server.entry.family.as_ref().is_some_and(|it| it.name.as_str() == name) {
+            } else if is_member {
                 chosen.servers.add(place);
             }
-            is_family |= server.entry.family.as_ref().is_some_and(|it| it.name.as_str() == name);
         }
         if !is_family {
             return;

@@ -1,7 +1,7 @@
 //! The judging itself, done by the gateway's own decision, and the lines that its answers come from.
 
 use countersign_config::{At, Config};
-use countersign_core::admit::{Ask, ExactCall, Operation, Origin, Target, View, missing_tool};
+use countersign_core::admit::{Ask, ExactCall, Origin, Target, View, missing_tool};
 use countersign_core::catalogue::{Provider, Route, Server, Tool};
 use countersign_core::exact::Exact;
 use countersign_core::json::Json;
@@ -271,21 +271,10 @@ fn notes(scene: &Scene, name: &str) -> Vec<String> {
 }
 
 fn sends(config: &Config, call: &ExactCall) -> Sends {
-    let tool = match call.operation() {
-        Operation::CallTool { definition, .. } => definition.name.to_string(),
-        operation @ (Operation::RunCore { .. }
-        | Operation::RunWorkflow { .. }
-        | Operation::ReadResource { .. }
-        | Operation::GetPrompt { .. }
-        | Operation::Complete { .. }
-        | Operation::Subscribe { .. }
-        | Operation::Unsubscribe { .. }
-        | Operation::Task { .. }) => operation.subject().to_owned(),
-    };
     let arguments = call.operation().arguments().map_or("{}", Exact::as_str);
     Sends {
         server: target(call).map(ToString::to_string),
-        tool,
+        tool: call.operation().subject().to_owned(),
         arguments: masked(config, arguments),
     }
 }
